@@ -1,0 +1,46 @@
+#include "core/net/connector.h"
+
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+#include "core/net/endpoint.h"
+
+namespace sallyport::net {
+namespace {
+
+Result<UniqueFd> open_and_start(const SocketAddress& to) {
+  UniqueFd socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+  if (!socket) return fail_errno("open a socket");
+  int on = 1;
+  if (setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) return fail_errno("set TCP_NODELAY");
+  if (::connect(socket.get(), to.get(), to.length) != 0 && errno != EINPROGRESS) return fail_errno("connect");
+  return socket;
+}
+
+}  // namespace
+
+Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& wheel, CheckedEndpoint to, Deadline deadline) {
+  auto executor = co_await boost::asio::this_coro::executor;
+  auto started = open_and_start(to_socket_address({to.address(), to.port().value()}));
+  if (!started) co_return fail(std::move(started).error());
+  auto adopted = SocketStream::adopt(executor, std::move(started).value());
+  if (!adopted) co_return fail(std::move(adopted).error());
+  auto stream = std::move(adopted).value();
+
+  async::CallbackEntry timeout([](void* s) noexcept { static_cast<SocketStream*>(s)->abort(CloseReason::kReset); }, stream.get());
+  wheel.arm(timeout, deadline);
+  auto waiting = stream->wait_writable();
+  auto waited = co_await std::move(waiting);
+  if (!waited) co_return fail(ErrorKind::kTimedOut, "connect: the deadline passed");
+  wheel.disarm(timeout);
+
+  int code = 0;
+  socklen_t length = sizeof code;
+  if (getsockopt(stream->fd(), SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = errno;
+  if (code != 0) co_return fail(Error::from_errno("connect", code));
+  co_return stream;
+}
+
+}  // namespace sallyport::net

@@ -1,0 +1,16 @@
+// Connecting to an address that the address policy has checked. There is no other way to connect in the house.
+#pragma once
+
+#include <memory>
+
+#include "core/async/deadline_wheel.h"
+#include "core/net/address_policy.h"
+#include "core/net/socket_stream.h"
+
+namespace sallyport::net {
+
+// Opens a TCP connection (TCP_NODELAY, keep-alive probes off). kTimedOut at the deadline, kUnavailable when refused or
+// unreachable, kOverloaded without descriptors. `wheel` must outlive the call.
+Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& wheel, CheckedEndpoint to, Deadline deadline);
+
+}  // namespace sallyport::net

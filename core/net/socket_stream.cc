@@ -1,0 +1,106 @@
+#include "core/net/socket_stream.h"
+
+#include <sys/socket.h>
+
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+
+namespace sallyport::net {
+namespace {
+
+using boost::system::error_code;
+
+Error from_code(std::string_view what, const error_code& code) {
+  if (code == boost::asio::error::operation_aborted || code == boost::asio::error::bad_descriptor)
+    return Error{ErrorKind::kDisconnected, 0, std::string(what) + ": aborted"};
+  return Error::from_errno(what, code.value());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SocketStream>> SocketStream::adopt(Executor executor, UniqueFd socket) {
+  auto stream = std::unique_ptr<SocketStream>(new SocketStream(executor));
+  int family = AF_INET, protocol = 0;
+  error_code code;
+  stream->socket_.assign({family, protocol}, socket.get(), code);
+  if (code) return fail(from_code("watch a socket", code));
+  (void)socket.release();
+  // The descriptor is non-blocking already; this tells Asio so.
+  stream->socket_.native_non_blocking(true, code);
+  if (code) return fail(from_code("watch a socket", code));
+  return stream;
+}
+
+Awaitable<Result<std::size_t>> SocketStream::read_some(std::span<char> buffer) {
+  auto reading = socket_.async_read_some(boost::asio::buffer(buffer.data(), buffer.size()), kAwait);
+  auto [code, count] = co_await std::move(reading);
+  if (code == boost::asio::error::eof) co_return std::size_t{0};
+  if (code) co_return fail(from_code("read", code));
+  co_return count;
+}
+
+Awaitable<Result<void>> SocketStream::wait_readable() {
+  auto waiting = socket_.async_wait(Socket::wait_read, kAwait);
+  auto [code] = co_await std::move(waiting);
+  if (code) co_return fail(from_code("wait for data", code));
+  co_return success();
+}
+
+Awaitable<Result<void>> SocketStream::wait_writable() {
+  auto waiting = socket_.async_wait(Socket::wait_write, kAwait);
+  auto [code] = co_await std::move(waiting);
+  if (code) co_return fail(from_code("wait to write", code));
+  co_return success();
+}
+
+Awaitable<Result<void>> SocketStream::write_all(std::string_view first, std::string_view second) {
+  std::array<boost::asio::const_buffer, 2> parts{boost::asio::buffer(first.data(), first.size()),
+                                                 boost::asio::buffer(second.data(), second.size())};
+  if (second.empty()) {
+    auto writing = boost::asio::async_write(socket_, parts[0], kAwait);
+    auto [code, count] = co_await std::move(writing);
+    if (code) co_return fail(from_code("write", code));
+    co_return success();
+  }
+  auto writing = boost::asio::async_write(socket_, parts, kAwait);
+  auto [code, count] = co_await std::move(writing);
+  if (code) co_return fail(from_code("write", code));
+  co_return success();
+}
+
+void SocketStream::shutdown_write() noexcept {
+  error_code ignored;
+  socket_.shutdown(Socket::shutdown_send, ignored);
+}
+
+void SocketStream::abort(CloseReason reason) noexcept {
+  error_code ignored;
+  if (!socket_.is_open()) return;
+  if (reason == CloseReason::kReset) {
+    linger now{1, 0};
+    (void)setsockopt(socket_.native_handle(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
+  }
+  socket_.close(ignored);
+}
+
+Result<Endpoint> SocketStream::local_endpoint() const {
+  SocketAddress address;
+  if (getsockname(socket_.native_handle(), address.get(), &address.length) != 0) return fail_errno("getsockname");
+  return from_socket_address(address);
+}
+
+Result<Endpoint> SocketStream::peer_endpoint() const {
+  SocketAddress address;
+  if (getpeername(socket_.native_handle(), address.get(), &address.length) != 0) return fail_errno("getpeername");
+  return from_socket_address(address);
+}
+
+bool SocketStream::idle_and_open() const noexcept {
+  if (!socket_.is_open()) return false;
+  char byte = 0;
+  ssize_t got = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+}  // namespace sallyport::net

@@ -1,0 +1,41 @@
+// SocketStream: a Stream over a connected stream socket, and the addresses of its two ends.
+#pragma once
+
+#include <boost/asio/basic_stream_socket.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <memory>
+
+#include "core/base/unique_fd.h"
+#include "core/net/endpoint.h"
+#include "core/net/stream.h"
+
+namespace sallyport::net {
+
+class SocketStream final : public Stream {
+ public:
+  // Takes a connected, non-blocking stream socket. kInternal when the loop cannot watch it.
+  static Result<std::unique_ptr<SocketStream>> adopt(Executor executor, UniqueFd socket);
+  ~SocketStream() override = default;
+
+  Awaitable<Result<std::size_t>> read_some(std::span<char> buffer) override;
+  Awaitable<Result<void>> wait_readable() override;
+  Awaitable<Result<void>> wait_writable();
+  Awaitable<Result<void>> write_all(std::string_view first, std::string_view second = {}) override;
+  void shutdown_write() noexcept override;
+  void abort(CloseReason reason) noexcept override;
+
+  // What getsockname says: under TPROXY, the address the client meant.
+  Result<Endpoint> local_endpoint() const;
+  Result<Endpoint> peer_endpoint() const;
+  // A connection kept idle is fit for another request only if nothing, not even an end, has arrived.
+  bool idle_and_open() const noexcept;
+  int fd() noexcept { return socket_.native_handle(); }
+
+ private:
+  using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, Executor>;
+  explicit SocketStream(Executor executor) : socket_(executor) {}
+
+  mutable Socket socket_;
+};
+
+}  // namespace sallyport::net
