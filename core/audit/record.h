@@ -55,7 +55,7 @@ class RecordBuilder {
   RecordKind kind_;
   std::size_t size_ = 0;
   std::uint64_t present_ = 0;
-  [[clang::uninitialized]] std::array<std::byte, kMaxRecordBytes> buffer_;
+  std::array<std::byte, kMaxRecordBytes> buffer_;
 };
 
 // One field of a decoded record; `text` borrows from the decoded bytes and is hostile.
