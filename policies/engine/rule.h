@@ -1,0 +1,51 @@
+// Rule: one entry of `rules:` as other parts see it. Immutable, owned by its CompiledPolicy.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/base/units.h"
+#include "policies/engine/limits.h"
+
+namespace sallyport::policy {
+
+enum class Action : std::uint8_t { kAllow, kDeny };
+
+// What a rule is written with. It says what is enforced.
+enum class Scheme : std::uint8_t {
+  kHttp,  // every request is read and decided
+  kTls,   // opaque, the server name of the greeting is checked
+  kTcp,   // opaque, whatever it carries
+};
+
+// What the proxy does with an allowed connection.
+enum class Treatment : std::uint8_t { kHttp, kTlsTunnel, kTcpTunnel };
+
+std::string_view to_string(Action action) noexcept;        // "allow", "deny"
+std::string_view to_string(Scheme scheme) noexcept;        // "http", "tls", "tcp"
+std::string_view to_string(Treatment treatment) noexcept;  // "http", "tls_tunnel", "tcp_tunnel"
+// 80 for http, 443 for tls, none for tcp, whose rules write theirs.
+std::optional<Port> default_port(Scheme scheme) noexcept;
+
+struct Rule {
+  std::uint32_t index = 0;  // position in the file, from 0; identifies the rule within its policy
+  std::string id;           // as written, else "rule-N" with N = index + 1; unique within the policy; [a-z0-9-]
+  std::uint32_t line = 0;   // of the file, from 1
+  Action action = Action::kAllow;
+  Scheme scheme = Scheme::kHttp;
+  std::string text;         // as written after `allow:` or `deny:`
+  Limits limits;
+};
+
+// Points at a rule from a verdict. `id` is borrowed from the policy: keep the policy for as long, or copy.
+struct RuleRef {
+  std::uint32_t index;
+  std::string_view id;
+  std::uint32_t line;
+
+  friend bool operator==(const RuleRef&, const RuleRef&) = default;
+};
+
+}  // namespace sallyport::policy
