@@ -31,12 +31,11 @@ struct UpstreamAnswer {
   enum class Kind { kAddresses, kNoData, kNxDomain, kServerFailure };
   Kind kind = Kind::kServerFailure;
   Rcode rcode = Rcode::kServFail;
-  std::vector<IpAddress> addresses;  // without duplicates, at most kMaxAddresses
+  std::vector<IpAddress> addresses;  // without duplicates; all, so that all can be checked (dns-012)
   std::uint32_t ttl = 0;             // seconds; the least of the chain and the addresses; for a negative answer of the SOA (RFC 2308), 0 without
 };
-inline constexpr std::size_t kMaxAddresses = 16;   // further ones are dropped (dns-026)
-inline constexpr std::size_t kMaxChain = 16;       // CNAME records followed
-inline constexpr std::size_t kMaxRecords = 1024;   // records read of one message
+inline constexpr std::size_t kMaxChain = 16;      // CNAME records followed
+inline constexpr std::size_t kMaxRecords = 1024;  // records read of one message
 
 enum class CaseCheck { kExact, kIgnore };
 

@@ -1,0 +1,217 @@
+#include "core/dns/upstream_message.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "core/base/random.h"
+#include "core/dns/wire.h"
+
+namespace sallyport::dns {
+namespace {
+
+struct Alias {
+  Name owner, target;
+  std::uint32_t ttl;
+};
+struct Address {
+  Name owner;
+  IpAddress address;
+  std::uint32_t ttl;
+};
+
+// What of a message can matter to an address lookup.
+struct Records {
+  std::vector<Alias> aliases;
+  std::vector<Address> addresses;
+  std::optional<std::uint32_t> negative_ttl;
+  std::optional<std::uint16_t> extended_rcode;
+};
+
+struct Record {
+  Name owner;
+  Type type{};
+  std::uint16_t klass = 0;
+  std::uint32_t ttl = 0;
+  std::size_t rdata_at = 0;
+  std::span<const std::uint8_t> rdata;
+};
+
+auto malformed(const char* what) { return fail(ErrorKind::kInvalid, std::string("answer of an upstream server: ") + what); }
+
+// RFC 2181 section 8: a TTL with the highest bit set means zero.
+std::uint32_t sane_ttl(std::uint32_t ttl) noexcept { return (ttl & 0x80000000u) != 0 ? 0 : ttl; }
+
+std::optional<Record> read_record(WireReader& reader) noexcept {
+  Record record;
+  auto owner = Name::read(reader.message(), reader.position());
+  auto type = reader.u16(), klass = reader.u16();
+  auto ttl = reader.u32();
+  auto length = reader.u16();
+  if (!owner || !type || !klass || !ttl || !length) return std::nullopt;
+  record.rdata_at = reader.position();
+  auto rdata = reader.take(*length);
+  if (!rdata) return std::nullopt;
+  record.owner = *owner;
+  record.type = static_cast<Type>(*type);
+  record.klass = *klass;
+  record.ttl = *ttl;
+  record.rdata = *rdata;
+  return record;
+}
+
+bool is_in(const Record& record) noexcept { return record.klass == static_cast<std::uint16_t>(Class::kIn); }
+
+Result<void> keep_answer(const Record& record, Type wanted, std::span<const std::uint8_t> message, Records& out) {
+  if (!is_in(record)) return success();
+  if (record.type == Type::kCname) {
+    // The name may point back into the message, but must itself end where the record does.
+    std::size_t at = record.rdata_at;
+    auto target = Name::read(message, at);
+    if (!target || at != record.rdata_at + record.rdata.size()) return malformed("a CNAME record is malformed");
+    out.aliases.push_back({record.owner, *target, sane_ttl(record.ttl)});
+  } else if (record.type == wanted) {
+    std::size_t size = wanted == Type::kA ? 4 : 16;
+    if (record.rdata.size() != size) return malformed("an address record has the wrong length");
+    IpAddress address = IpAddress::v4({0, 0, 0, 0});
+    if (wanted == Type::kA) {
+      address = IpAddress::v4({record.rdata[0], record.rdata[1], record.rdata[2], record.rdata[3]});
+    } else {
+      std::array<std::uint8_t, 16> octets{};
+      std::copy_n(record.rdata.begin(), octets.size(), octets.begin());
+      address = IpAddress::v6(octets);
+    }
+    out.addresses.push_back({record.owner, address, sane_ttl(record.ttl)});
+  }
+  return success();
+}
+
+// RFC 2308 section 5: the lesser of the SOA record's TTL and its last field.
+void keep_authority(const Record& record, Records& out) noexcept {
+  if (!is_in(record) || record.type != Type::kSoa || record.rdata.size() < 22) return;
+  WireReader tail(record.rdata, record.rdata.size() - 4);
+  out.negative_ttl = std::min(sane_ttl(record.ttl), sane_ttl(*tail.u32()));
+}
+
+Result<void> keep_additional(const Record& record, Records& out) {
+  if (record.type != Type::kOpt) return success();
+  if (!record.owner.is_root() || out.extended_rcode) return malformed("OPT record is malformed or doubled");
+  out.extended_rcode = static_cast<std::uint16_t>(record.ttl >> 24 << 4);
+  return success();
+}
+
+Result<Records> read_records(WireReader& reader, const std::uint16_t (&counts)[3], Type wanted) {
+  Records out;
+  if (std::size_t{counts[0]} + counts[1] + counts[2] > kMaxRecords) return malformed("too many records");
+  for (int section = 0; section < 3; ++section) {
+    for (unsigned i = 0; i < counts[section]; ++i) {
+      auto record = read_record(reader);
+      if (!record) return malformed("a record is malformed or cut off");
+      if (section == 1) {
+        keep_authority(*record, out);
+        continue;
+      }
+      auto kept = section == 0 ? keep_answer(*record, wanted, reader.message(), out) : keep_additional(*record, out);
+      if (!kept) return fail(std::move(kept).error());
+    }
+  }
+  if (reader.left() != 0) return malformed("bytes after the end of the message");
+  return out;
+}
+
+// Follows the chain from `asked` and keeps only the addresses at its end.
+Result<UpstreamAnswer> follow(const Records& records, const Name& asked) {
+  UpstreamAnswer answer;
+  Name current = asked;
+  std::uint32_t ttl = 0x7fffffff;
+  for (std::size_t step = 0;; ++step) {
+    const Alias* next = nullptr;
+    for (const Alias& alias : records.aliases) {
+      if (!alias.owner.equals_ignoring_case(current)) continue;
+      if (next != nullptr && !next->target.equals_ignoring_case(alias.target)) return malformed("two CNAME records for one name");
+      next = &alias;
+      ttl = std::min(ttl, alias.ttl);
+    }
+    if (next == nullptr) break;
+    if (step == kMaxChain) return malformed("chain of CNAME records loops or is too long");
+    current = next->target;
+  }
+  std::unordered_set<IpAddress> seen;
+  for (const Address& address : records.addresses) {
+    if (!address.owner.equals_ignoring_case(current)) continue;
+    ttl = std::min(ttl, address.ttl);
+    if (seen.insert(address.address).second) answer.addresses.push_back(address.address);
+  }
+  bool found = !answer.addresses.empty();
+  answer.kind = found ? UpstreamAnswer::Kind::kAddresses : UpstreamAnswer::Kind::kNoData;
+  answer.ttl = found ? ttl : std::min(ttl, records.negative_ttl.value_or(0));
+  return answer;
+}
+
+}  // namespace
+
+UpstreamQuestion make_question(const HostName& name, Type type) {
+  UpstreamQuestion question;
+  question.type = type;
+
+  std::string mixed(name.text());
+  std::array<std::uint8_t, 2 + HostName::kMaxLength> random{};
+  random_bytes({random.data(), 2 + mixed.size()});
+  question.id = static_cast<std::uint16_t>(random[0] << 8 | random[1]);
+
+  auto wire = Name::of(name).wire();
+  std::vector<std::uint8_t> cased(wire.begin(), wire.end());
+  // Length bytes stand where the text has dots (shifted by one) and are below 64, so only letters change.
+  for (std::size_t i = 0; i < mixed.size(); ++i)
+    if (mixed[i] >= 'a' && mixed[i] <= 'z' && (random[2 + i] & 1) != 0) cased[i + 1] = static_cast<std::uint8_t>(mixed[i] - 'a' + 'A');
+  std::size_t at = 0;
+  question.name = *Name::read_plain(cased, at);
+
+  question.wire.resize(kHeaderSize + cased.size() + 4 + 11);
+  WireWriter out(question.wire);
+  out.u16(question.id);
+  out.u16(header::kRecursionDesired);
+  for (bool one : {true, false, false, true}) out.u16(one ? 1 : 0);
+  out.raw(cased);
+  out.u16(static_cast<std::uint16_t>(type));
+  out.u16(static_cast<std::uint16_t>(Class::kIn));
+  const std::uint8_t root = 0;
+  out.raw({&root, 1});
+  out.u16(static_cast<std::uint16_t>(Type::kOpt));
+  out.u16(kUdpPayload);
+  out.u32(0);
+  out.u16(0);
+  return question;
+}
+
+Result<UpstreamAnswer> parse_answer(std::span<const std::uint8_t> message, const UpstreamQuestion& question, CaseCheck check) {
+  if (message.size() < kHeaderSize) return malformed("shorter than a header");
+  WireReader reader(message);
+  std::uint16_t id = *reader.u16(), flags = *reader.u16();
+  if (id != question.id) return malformed("another transaction's id");
+  if ((flags & header::kResponse) == 0 || header::opcode(flags) != 0) return malformed("not a response to a query");
+  if ((flags & header::kTruncated) != 0) return malformed("truncated");
+  if (*reader.u16() != 1) return malformed("not exactly one question");
+  const std::uint16_t counts[3] = {*reader.u16(), *reader.u16(), *reader.u16()};
+
+  auto name = Name::read_plain(message, reader.position());
+  auto type = reader.u16(), klass = reader.u16();
+  if (!name || !type || !klass) return malformed("the question is malformed");
+  bool same = check == CaseCheck::kExact ? *name == question.name : name->equals_ignoring_case(question.name);
+  if (!same || static_cast<Type>(*type) != question.type || static_cast<Class>(*klass) != Class::kIn)
+    return malformed("answers another question");
+
+  BOOST_OUTCOME_TRY(auto records, read_records(reader, counts, question.type));
+  auto rcode = static_cast<Rcode>((flags & header::kRcode) | records.extended_rcode.value_or(0));
+  UpstreamAnswer answer;
+  if (rcode == Rcode::kNoError) {
+    BOOST_OUTCOME_TRY(auto followed, follow(records, question.name));
+    answer = std::move(followed);
+  } else if (rcode == Rcode::kNxDomain) {
+    answer.kind = UpstreamAnswer::Kind::kNxDomain;
+    answer.ttl = records.negative_ttl.value_or(0);
+  }
+  answer.rcode = rcode;
+  return answer;
+}
+
+}  // namespace sallyport::dns
