@@ -14,6 +14,14 @@ namespace sallyport::audit {
 inline constexpr std::size_t kCacheLine = 64;
 inline constexpr std::size_t kHeaderBytes = 4096;
 
+// What the reader had folded (RingReader::Tally) when its cursor stood at `position`. Two, written in turn before the cursor
+// moves: the one whose position equals the cursor is right, whenever the reader is killed.
+struct TallySlot {
+  std::atomic<std::uint64_t> position;
+  std::atomic<std::uint64_t> folded;
+  std::atomic<std::uint64_t> reported;
+};
+
 // The first page. Each side writes its own lines only; the wake-up words are written by both, by exchange.
 struct RingHeader {
   alignas(kCacheLine) std::uint64_t magic;
@@ -24,9 +32,10 @@ struct RingHeader {
   alignas(kCacheLine) std::atomic<std::uint64_t> tail;  // accepted: in the log, space free
   std::atomic<std::uint64_t> durable;
   std::atomic<std::uint32_t> closed;
+  alignas(kCacheLine) TallySlot tally[2];
   // Each on its own line: read by one side for every record, written seldom.
-  alignas(kCacheLine) std::atomic<std::uint32_t> reader_state;    // RingReader::Wakefulness
-  alignas(kCacheLine) std::atomic<std::uint64_t> writer_wants;    // signal when tail reaches it; 0: nothing
+  alignas(kCacheLine) std::atomic<std::uint32_t> reader_state;  // RingReader::Wakefulness
+  alignas(kCacheLine) std::atomic<std::uint64_t> writer_wants;  // signal when tail reaches it; 0: nothing
 };
 
 static_assert(sizeof(RingHeader) <= kHeaderBytes);

@@ -18,10 +18,10 @@ namespace sallyport::audit {
 // the caller has written it to the log.
 class RingReader {
  public:
-  // `resume`: where the log says that the last record of this ring ended, if it says so; it wins over the cursor in
-  // the shared memory, so that a record written just before an earlier reader died is not taken twice.
-  // kInvalid when the memory is no sealed ring, or when cursors and log contradict each other.
-  static Result<RingReader> open(RingDescriptors descriptors, std::optional<Sequence> resume = std::nullopt);
+  // Continues where an earlier reader, perhaps killed, last called accept(): what that one had taken since comes again,
+  // and the caller knows from its log which of it is written already (Taken::end names a record for good).
+  // kInvalid when the memory is no sealed ring, or when its cursors contradict each other.
+  static Result<RingReader> open(RingDescriptors descriptors);
 
   RingReader(RingReader&&) noexcept;
   RingReader& operator=(RingReader&&) noexcept;
@@ -42,8 +42,18 @@ class RingReader {
   // Where the space that is still in use begins.
   Sequence accepted() const noexcept { return {accepted_}; }
 
-  // Everything taken so far is in the log: frees its space and signals a writer that waits for it.
-  void accept() noexcept;
+  // Records that were not written one by one but counted, since the ring was made, and how many of them the log's
+  // `coalesced` lines account for. Kept in the ring so that the difference outlives a killed reader.
+  struct Tally {
+    std::uint64_t folded = 0;
+    std::uint64_t reported = 0;
+  };
+  // As of the last accept(), also of an earlier reader. Only as true as the writer is honest.
+  Tally tally() const noexcept { return tally_; }
+
+  // Everything taken so far is in the log, or counted in `tally`: frees its space and signals a writer that waits for it.
+  void accept(Tally tally) noexcept;
+  void accept() noexcept { accept(tally_); }
   // Everything accepted so far is on disk.
   void mark_durable() noexcept;
   // Refuses the ring for good; the writer's append fails from now on, and a writer that waits is woken.
@@ -59,14 +69,15 @@ class RingReader {
   void take_doorbell() noexcept;
 
  private:
-  RingReader(std::unique_ptr<RingMemory> memory, RingDescriptors descriptors, std::uint64_t cursor,
-             std::uint64_t accepted);
+  RingReader(std::unique_ptr<RingMemory> memory, RingDescriptors descriptors, std::uint64_t tail);
   void signal_writer() noexcept;
 
   std::unique_ptr<RingMemory> memory_;
   RingDescriptors descriptors_;
   std::uint64_t cursor_;
   std::uint64_t accepted_;
+  Tally tally_;
+  unsigned next_slot_ = 0;
   bool broken_ = false;
   std::vector<std::byte> copy_;
 };
