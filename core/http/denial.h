@@ -23,6 +23,7 @@ struct Denial {
   std::string_view category;      // "policy", "limit", "protocol", "upstream"
   std::string_view task;
   std::string_view decision;      // id under which the audit log has it
+  std::string_view proxy_error;   // RFC 9209 error type, say "dns_error"; empty: proxy_status_error(status)
   std::optional<std::uint32_t> retry_after;  // seconds
   bool close = true;           // state Connection: close (and close)
   bool head_request = false;   // answer to HEAD: no body, its length still stated

@@ -52,6 +52,7 @@ struct ClientResponse {
   const Fields* fields = nullptr;  // the upstream's; may be null
   std::span<const AddedField> added;
   Framing body;  // as it will be sent: see client_framing
+  bool answers_head = false;  // the request was HEAD: body is kNone whatever the status
   // Stated although no body follows (HEAD, 304).
   std::optional<std::uint64_t> content_length;
   std::uint8_t client_minor = 1;
@@ -60,7 +61,8 @@ struct ClientResponse {
 
 // Dropped of the upstream's fields: hop-by-hop ones and those its Connection lists, Proxy-*, Alt-Svc, Trailer, Upgrade.
 // kUntilClose states Connection: close whatever keep_alive says. Interim (1xx) heads carry neither framing nor Connection.
-// kInvalid also for: a body on 1xx, 204 or 304, chunked to an HTTP/1.0 client.
+// kInvalid also for: status 101 or outside 100 to 599; a body on 1xx, 204, 304 or an answer to HEAD; kNone on any other
+// (the client would wait for the end of the connection); chunked to an HTTP/1.0 client.
 Result<void> write_response_head(std::string& out, const ClientResponse& response);
 
 // How a response's body is delimited towards a client: a length stays; chunked and until-close become chunked for
