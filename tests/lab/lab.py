@@ -12,6 +12,7 @@ import dataclasses
 import ipaddress
 import json
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -115,7 +116,9 @@ class Lab:
     """
 
     def __init__(self, directory=None, with_trust=False):
-        self._wanted, self._with_trust, self.doc = directory, with_trust, None
+        self._wanted = None if directory is None else str(directory)
+        self._own = directory is None
+        self._with_trust, self.doc = with_trust, None
 
     @classmethod
     def attach(cls, directory):
@@ -131,26 +134,28 @@ class Lab:
         self.down()
 
     def up(self):
-        made = None
-        if self._wanted is None:
-            made = self._wanted = tempfile.mkdtemp(prefix="lab-", dir="/tmp")
-            os.chmod(made, 0o755)  # the appliance may run as an ordinary user
-        argv = COMMAND + ["up", str(self._wanted)] + (["--with-trust"] if self._with_trust else [])
+        if self._own:
+            self._wanted = tempfile.mkdtemp(prefix="lab-", dir="/tmp")
+            os.chmod(self._wanted, 0o755)  # the appliance may run as an ordinary user
+        argv = COMMAND + ["up", self._wanted] + (["--with-trust"] if self._with_trust else [])
         try:
             self._adopt(json.loads(self._cli(argv, 30)))
         except BaseException:
-            if made:
-                shutil.rmtree(made, ignore_errors=True)
+            self._remove_own()
             raise
         return self
 
     def down(self):
+        """Idempotent. Removes the directory too if it was made here."""
         if self._wanted is None:
             return
-        self._cli(COMMAND + ["down", str(self._wanted)], 30)
-        if self._wanted.startswith("/tmp/lab-") if isinstance(self._wanted, str) else False:
-            shutil.rmtree(self._wanted, ignore_errors=True)
+        self._cli(COMMAND + ["down", self._wanted], 30)
+        self._remove_own()
         self.doc = None
+
+    def _remove_own(self):
+        if self._own:
+            shutil.rmtree(self._wanted, ignore_errors=True)
 
     def _adopt(self, doc):
         self.doc = doc
@@ -279,19 +284,23 @@ class Lab:
             raise LabError(f"{server}: {request.get('do')}: {error}") from error
 
 
+def user_ids(user):
+    """(uid, gid) of None (root), "ordinary", a name or a number."""
+    if user is None:
+        return 0, 0
+    if user == "ordinary":
+        return layout.ORDINARY_UID, layout.ORDINARY_GID
+    if isinstance(user, int):
+        return user, user
+    entry = pwd.getpwnam(user)
+    return entry.pw_uid, entry.pw_gid
+
+
 def as_user(user):
     """The argv prefix that gives root up for `user` (as in Lab.argv)."""
     if user is None:
         return []
-    if user == "ordinary":
-        uid, gid = layout.ORDINARY_UID, layout.ORDINARY_GID
-    elif isinstance(user, int):
-        uid = gid = user
-    else:
-        import pwd
-
-        entry = pwd.getpwnam(user)
-        uid, gid = entry.pw_uid, entry.pw_gid
+    uid, gid = user_ids(user)
     return ["setpriv", f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--"]
 
 

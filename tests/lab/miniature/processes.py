@@ -59,6 +59,24 @@ def inside(namespace_paths):
     return processes
 
 
+def descendants(pid):
+    """[(pid, start time)] of all processes under `pid`, itself not included."""
+    children = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                fields = Path(f"/proc/{name}/stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            children.setdefault(int(fields[1]), []).append((int(name), int(fields[19])))
+    found, frontier = [], [pid]
+    while frontier:
+        below = children.get(frontier.pop(), [])
+        found += below
+        frontier += [child for child, _ in below]
+    return found
+
+
 def end(processes, patience=2.0):
     """SIGKILLs each (pid, start time) that is still the same process and waits until it is
     gone. Those still there after `patience` seconds."""

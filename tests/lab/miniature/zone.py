@@ -14,7 +14,8 @@ has no answer of its own. An answer is a list of values, or an object:
               wrong-id, wrong-name, wrong-type, wrong-source (another address of the server's net)
     extra     [[name, type, value], …] appended to the answer section
     raw       hex: the whole reply after the two bytes of its id
-    sequence  [answer, …]: the first query gets the first, later ones the next; the last stays
+    sequence  [answer, …]: the first query gets the first, later ones the next; the last stays;
+              keys beside it hold for each step that does not say otherwise
 
 Keys that are not here are refused. A CNAME of a name holds for every other type and is
 followed inside the zone, at most 8 times. A name that does not exist is NXDOMAIN.
@@ -53,7 +54,8 @@ def checked(rtype, answer):
     if "sequence" in spec:
         if not spec["sequence"]:
             raise ValueError("an empty sequence")
-        spec["sequence"] = [checked(rtype, step) for step in spec["sequence"]]
+        common = {key: value for key, value in spec.items() if key != "sequence"}
+        spec["sequence"] = [{**common, **checked(rtype, step)} for step in spec["sequence"]]
     return spec
 
 
