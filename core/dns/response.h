@@ -26,12 +26,12 @@ struct Response {
   Rcode rcode = Rcode::kServFail;
   std::uint32_t ttl = 0;  // seconds; of answers and of negative answers
   // Answer records for the question's name: an A record for each IPv4, an AAAA record for each IPv6 address.
-  std::span<const IpAddress> addresses;
+  std::span<const IpAddress> addresses = {};
   // A PTR record for the question's name.
   const Name* pointer = nullptr;
   // An SOA record of the root in the authority section, which lets clients keep a negative answer for `ttl` (RFC 2308).
   bool negative_soa = false;
-  std::optional<ExtendedError> extended_error;
+  std::optional<ExtendedError> extended_error = std::nullopt;
 };
 
 // A buffer of this size takes every reply that write_response makes for UDP.
