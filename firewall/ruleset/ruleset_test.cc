@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "firewall/inspect/packet_filters.h"
+#include "firewall/inspect/text_file.h"
+#include "firewall/ruleset/load_ruleset.h"
+
+namespace sallyport::firewall {
+namespace {
+
+bool become_root_inside(unsigned uid, unsigned gid) {
+  auto map = [](unsigned outside) { return "0 " + std::to_string(outside) + " 1"; };
+  return ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && write_text_file("/proc/self/setgroups", "deny") &&
+         write_text_file("/proc/self/uid_map", map(uid)) && write_text_file("/proc/self/gid_map", map(gid));
+}
+
+// Runs `check` in a fresh user and network namespace of a child; skips where the machine gives no such namespace.
+void in_new_namespace(const std::function<bool()>& check) {
+  pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (!become_root_inside(::geteuid(), ::getegid())) ::_exit(77);
+    ::_exit(check() ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no user namespaces here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+std::size_t at(const std::string& text, std::string_view part) {
+  std::size_t found = text.find(part);
+  EXPECT_NE(found, std::string::npos) << part;
+  return found;
+}
+
+TEST(RulesetText, CatchesInTheOrderThatMatters) {
+  std::string text = ruleset_text(PacketLog::kOff);
+  std::size_t own = at(text, "ip daddr { 127.0.0.0/8, 10.77.0.2 } return");
+  std::size_t own6 = at(text, "ip6 daddr { ::1, fd77:7370::2 } return");
+  std::size_t reply = at(text, "ct direction reply return");
+  std::size_t known = at(text, "socket transparent 1 socket wildcard 0 accept");
+  std::size_t caught = at(text, "tproxy to :15001 accept");
+  EXPECT_LT(own, own6);
+  EXPECT_LT(own6, reply);
+  EXPECT_LT(reply, known);
+  EXPECT_LT(known, caught);
+}
+
+TEST(RulesetText, DeniesByDefaultAndLogsOnlyWhenTold) {
+  EXPECT_NE(ruleset_text(PacketLog::kOff).find("hook output priority filter; policy drop;"), std::string::npos);
+  EXPECT_EQ(ruleset_text(PacketLog::kOff).find("log prefix"), std::string::npos);
+  EXPECT_NE(ruleset_text(PacketLog::kOn).find("log prefix"), std::string::npos);
+}
+
+TEST(LoadRuleset, LoadsInOneTransactionAndIsRecognised) {
+  in_new_namespace([] {
+    auto loaded = load_ruleset();
+    if (!loaded) std::fprintf(stderr, "%s\n", loaded.error().detail.c_str());
+    return loaded && check_ruleset(loaded.value()).has_value();
+  });
+}
+
+TEST(LoadRuleset, NoticesEveryLaterChange) {
+  for (const char* change : {"nft flush ruleset", "nft add table ip other", "nft add rule inet sallyport leaving accept",
+                             "nft flush ruleset; nft add table inet sallyport", "iptables-legacy -L >/dev/null"}) {
+    if (std::string_view(change).starts_with("iptables") && ::access("/usr/sbin/iptables-legacy", X_OK) != 0) continue;
+    in_new_namespace([change] {
+      auto loaded = load_ruleset();
+      if (!loaded || !check_ruleset(loaded.value())) return false;
+      if (std::system(change) != 0) return false;
+      return !check_ruleset(loaded.value());
+    });
+  }
+}
+
+TEST(LoadRuleset, RefusesBesideAnotherTable) {
+  in_new_namespace([] { return std::system("nft add table ip other") == 0 && !load_ruleset(); });
+}
+
+TEST(PacketFilters, ListsTablesOfEveryFamily) {
+  in_new_namespace([] {
+    auto none = list_filter_tables();
+    if (!none || !none.value().empty()) return false;
+    if (std::system("nft 'add table ip6 a; add table arp b; add table netdev c; add table inet d'") != 0) return false;
+    auto four = list_filter_tables();
+    return four && four.value().size() == 4;
+  });
+}
+
+}  // namespace
+}  // namespace sallyport::firewall
