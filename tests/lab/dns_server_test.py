@@ -1,6 +1,7 @@
 """What the authoritative server can be made to do, seen from the wire."""
 
 import struct
+import subprocess
 
 import pytest
 from lab import COMMAND
@@ -109,8 +110,6 @@ def test_a_test_can_change_the_zone(lab):
 
 
 def test_the_shell_can_change_the_zone(lab, tmp_path):
-    import subprocess
-
     def zone(*arguments):
         subprocess.run(COMMAND + ["zone", str(lab.dir), *arguments], check=True, timeout=10)
 

@@ -2,8 +2,12 @@
 another test would prove nothing."""
 
 import os
+import signal
+from pathlib import Path
 
 import pytest
+from lab import Lab, LabError
+from miniature import processes
 from probes import converse, inside
 
 BOTH = [("198.51.100.30", "192.168.77.2"), ("2001:db8::30", "fd77::2")]
@@ -169,3 +173,30 @@ def test_a_connection_still_open_is_already_recorded(lab):
         assert connection["data"] == b"hold" and connection["closed"] is None
     finally:
         waiting.kill()
+
+
+def test_a_finished_request_is_in_the_log(lab):
+    code = """
+s = connect("198.51.100.10", 80)
+s.sendall(b"GET /1m HTTP/1.1\\r\\nHost: allowed.test\\r\\nConnection: close\\r\\n\\r\\n"); print(json.dumps(len(read_all(s))))
+"""
+    for number in range(1, 31):
+        inside(lab, code)
+        assert len(lab.records("requests")) == number
+
+
+def test_a_recording_with_a_hole_is_an_error():
+    """While the recorder stands still, more leaves than its buffer holds."""
+    with Lab() as lab:
+        (sniffer,) = [
+            pid for pid, _ in processes.Ledger(lab.dir).read() if Path(f"/proc/{pid}/comm").read_text() == "lab-sniffer\n"
+        ]
+        os.kill(sniffer, signal.SIGSTOP)
+        code = """
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(80000): s.sendto(b"x" * 1400, ("203.0.113.66", 9))
+"""
+        inside(lab, code, timeout=30)
+        os.kill(sniffer, signal.SIGCONT)
+        with pytest.raises(LabError, match="were lost"):
+            lab.wait(timeout=10)

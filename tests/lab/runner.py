@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lab import Finished, Started, as_user, clean_environment, user_ids
+from commands import Finished, Started, as_user, clean_environment, user_ids
 from miniature import processes
 
 

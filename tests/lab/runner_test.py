@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import runner
-from lab import TimedOut
+from commands import TimedOut
 from miniature import processes
 
 STAND_IN = """#!/bin/sh

@@ -81,6 +81,7 @@ ORIGINS = {
 MORE_SITE_NAMES = ["echo.test", "git.test", "api.test", "rawtls.test", "attacker.test"]
 
 HTTP_PORTS = [80, 443]
+NGINX_PROBE_PORT = 8099  # on the internet's loopback: has it logged everything?
 RAW_PORTS = [22, 80, 443, 5432, 8080]
 TRAP_TCP_PORTS = [22, 53, 80, 443, 853, 5432, 8080, 65535]
 TRAP_UDP_PORTS = [53, 443, 9999]

@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import json
 import os
+import resource
 import select
 import shutil
 import signal
@@ -42,6 +43,9 @@ def up(directory, with_trust=False):
         if made:
             (directory / "made-directory").touch()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        # For the daemons, which inherit it: the traps alone are hundreds of sockets.
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 65536), hard))
         try:
             return _build(directory, appliance, internet, with_trust)
         except BaseException:

@@ -27,6 +27,7 @@ http {{
   uwsgi_temp_path nginx/uwsgi; scgi_temp_path nginx/scgi;
   default_type text/plain; server_tokens off; client_max_body_size 0; keepalive_requests 1000000;
   server_names_hash_bucket_size 128; sendfile on; tcp_nopush on; ssl_session_cache off;
+  server {{ listen 127.0.0.1:{probe}; access_log off; location / {{ return 204; }} }}
 {servers}
 }}
 """
@@ -64,7 +65,7 @@ def prepare(directory):
         for role, (names, certificate) in layout.ORIGINS.items()
         for default in (True, False)
     ]
-    text = _MAIN.format(directory=root, servers="\n".join(servers))
+    text = _MAIN.format(directory=root, servers="\n".join(servers), probe=layout.NGINX_PROBE_PORT)
     # Relative paths are nginx's prefix; root and alias are not among them.
     text = text.replace("root www", f"root {root}/www").replace("alias www", f"alias {root}/www")
     text = text.replace("ssl_certificate tls", f"ssl_certificate {root}/tls").replace("_key tls", f"_key {root}/tls")
