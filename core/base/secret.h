@@ -11,9 +11,9 @@
 
 namespace sallyport {
 
-// Owns its bytes alone: moves, never copies, cannot be printed, compares in constant time (the length is not hidden) and
-// wipes what it held on destruction, on move-assignment and on wipe(). It does not lock pages: a process that holds secrets
-// is not dumpable (sys::set_not_dumpable). Copies that a caller makes out of view() are the caller's to wipe.
+// Owns its bytes alone: moves, never copies, cannot be printed, compares in constant time (the length is not hidden)
+// and wipes what it held on destruction, on move-assignment and on wipe(). It does not lock pages: a process that holds
+// secrets is not dumpable (sys::set_not_dumpable). Copies that a caller makes out of view() are the caller's to wipe.
 class Secret {
  public:
   Secret() noexcept = default;

@@ -24,9 +24,9 @@ struct Frame {
 
 // Owns one end. The socket's blocking mode does not matter. One thread at a time.
 //
-// The other side may be compromised: a frame that is too long, carries more descriptors than the caller expects, or carries
-// other control data is refused (kDenied), its descriptors are closed and so is the channel; every later call answers
-// kDisconnected. A frame has at least one byte: an empty one cannot be told from the end of the stream.
+// The other side may be compromised: a frame that is too long, carries more descriptors than the caller expects, or
+// carries other control data is refused (kDenied), its descriptors are closed and so is the channel; every later call
+// answers kDisconnected. A frame has at least one byte: an empty one cannot be told from the end of the stream.
 class Channel {
  public:
   Channel() noexcept = default;

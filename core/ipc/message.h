@@ -22,8 +22,8 @@ Result<std::vector<std::uint8_t>> serialize(const google::protobuf::MessageLite&
 // Replaces `message`. kInvalid when the bytes are not exactly one message of its type.
 Result<void> parse_into(std::span<const std::uint8_t> bytes, google::protobuf::MessageLite& message);
 
-Result<void> send_message(Channel& channel, const google::protobuf::MessageLite& message, std::span<const int> descriptors,
-                          Deadline deadline);
+Result<void> send_message(Channel& channel, const google::protobuf::MessageLite& message,
+                          std::span<const int> descriptors, Deadline deadline);
 Result<void> try_send_message(Channel& channel, const google::protobuf::MessageLite& message,
                               std::span<const int> descriptors = {});
 

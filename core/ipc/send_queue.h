@@ -23,8 +23,8 @@ class SendQueue {
   explicit SendQueue(Channel& channel) noexcept : SendQueue(channel, Limits{}) {}
   SendQueue(Channel& channel, Limits limits) noexcept : channel_(channel), limits_(limits) {}
 
-  // Sends at once when nothing waits and there is room, else keeps it. kOverloaded past the limits (the frame is dropped,
-  // its descriptors closed); otherwise as Channel::try_send.
+  // Sends at once when nothing waits and there is room, else keeps it. kOverloaded past the limits (the frame is
+  // dropped, its descriptors closed); otherwise as Channel::try_send.
   Result<void> push(std::span<const std::uint8_t> bytes, std::vector<UniqueFd> descriptors = {});
   // Sends what fits; call when the channel is writable. True when nothing waits any more.
   Result<bool> flush();

@@ -13,8 +13,8 @@
 
 namespace sallyport::sys {
 
-// Accepts Landlock instead of an empty root where an ordinary user may not make user namespaces. Weaker: anything Landlock
-// does not know stays reachable. Search for this name to find every place that does.
+// Accepts Landlock instead of an empty root where an ordinary user may not make user namespaces. Weaker: anything
+// Landlock does not know stays reachable. Search for this name to find every place that does.
 struct AcceptLandlockOnly {
   explicit AcceptLandlockOnly() = default;
 };
@@ -38,14 +38,14 @@ struct Confinement {
 
 // What is in force, verified after the fact.
 struct ConfinementReport {
-  bool empty_root = false;       // the root directory is an empty read-only tmpfs
-  bool user_namespace = false;   // a user namespace of its own
-  int landlock_abi = 0;          // 0: the kernel has none
+  bool empty_root = false;      // the root directory is an empty read-only tmpfs
+  bool user_namespace = false;  // a user namespace of its own
+  int landlock_abi = 0;         // 0: the kernel has none
   bool bounding_set_empty = false;
 };
 
-// Confines the calling process, which must have one thread (kInvalid otherwise): start threads afterwards. Descriptors are
-// not touched: those open stay usable, so close what is not wanted first. In order:
+// Confines the calling process, which must have one thread (kInvalid otherwise): start threads afterwards. Descriptors
+// are not touched: those open stay usable, so close what is not wanted first. In order:
 //   as root: own mount namespace, empty root, empty bounding set, `user`;
 //   as an ordinary user: own user and mount namespace, empty root;
 //   then no capabilities, not dumpable, no_new_privs, limits, Landlock, PR_SET_PDEATHSIG again if it was set, seccomp.

@@ -12,9 +12,10 @@
 
 namespace sallyport::sys {
 
-// A directory held by descriptor: what was checked is what is used, also when the path is renamed or replaced. Its owner is
-// the effective user and nobody else has any right on it (mode & 077 == 0); its parent is not writable by others unless
-// sticky. Names given to it are single components (kInvalid otherwise); symbolic links are never followed.
+// A directory held by descriptor: what was checked is what is used, also when the path is renamed or replaced. Its
+// owner is the effective user and nobody else has any right on it (mode & 077 == 0); its parent is not writable by
+// others unless sticky. Names given to it are single components (kInvalid otherwise); symbolic links are never
+// followed.
 class PrivateDirectory {
  public:
   // Makes `path` with mode 0700; it must not exist, its parent must.
@@ -39,16 +40,18 @@ class PrivateDirectory {
  private:
   PrivateDirectory(UniqueFd fd, UniqueFd parent, std::string path, std::string name) noexcept
       : fd_(std::move(fd)), parent_(std::move(parent)), path_(std::move(path)), name_(std::move(name)) {}
-  static Result<PrivateDirectory> open_in(UniqueFd parent, std::string path, std::string name, bool make, bool must_be_new);
+  static Result<PrivateDirectory> open_in(UniqueFd parent, std::string path, std::string name, bool make,
+                                          bool must_be_new);
   UniqueFd fd_;
   UniqueFd parent_;
   std::string path_;
   std::string name_;
 };
 
-// Removes `name` below the directory `parent`, whatever it is, with everything in it. Never follows a symbolic link, never
-// goes into another mount (kDenied, naming it; the rest is removed all the same). Contents may be hostile: depth is no limit,
-// directories without permissions are opened up when they are ours. `name` is a single component. Succeeds when absent.
+// Removes `name` below the directory `parent`, whatever it is, with everything in it. Never follows a symbolic link,
+// never goes into another mount (kDenied, naming it; the rest is removed all the same). Contents may be hostile: depth
+// is no limit, directories without permissions are opened up when they are ours. `name` is a single component. Succeeds
+// when absent.
 Result<void> remove_tree(int parent, std::string_view name);
 
 }  // namespace sallyport::sys

@@ -7,7 +7,8 @@
 
 namespace sallyport::sys {
 
-// The directory of the running program's file (/proc/self/exe). kUnavailable when that file has been removed or replaced.
+// The directory of the running program's file (/proc/self/exe). kUnavailable when that file has been removed or
+// replaced.
 Result<std::string> executable_directory();
 
 }  // namespace sallyport::sys

@@ -11,7 +11,7 @@ namespace sallyport::sys {
 struct DirectoryGrant {
   enum class Rights {
     kRead,    // open files for reading, list directories
-    kAppend,  // kRead, and create regular files, write, truncate; not remove, link or rename
+    kAppend,  // kRead, and create regular files and write; not truncate, remove, link or rename
   };
   int fd;
   Rights rights;
@@ -25,9 +25,10 @@ struct LandlockRules {
 // The version of Landlock that the kernel offers; 0 when it has none.
 int landlock_abi() noexcept;
 
-// Handles every file system right that the ABI knows and grants only `directories`; abstract Unix sockets and signals to
-// processes outside are denied where the ABI (6) has scopes. Files already open are not affected. Needs no_new_privs.
-// Returns the ABI in force, 0 when the kernel has no Landlock: then nothing is restricted and the caller decides.
+// Handles every file system right that the ABI knows and grants only `directories`; abstract Unix sockets and signals
+// to processes outside are denied where the ABI (6) has scopes. Files already open are not affected. Needs
+// no_new_privs. Returns the ABI in force, 0 when the kernel has no Landlock: then nothing is restricted and the caller
+// decides.
 Result<int> restrict_with_landlock(const LandlockRules& rules);
 
 }  // namespace sallyport::sys

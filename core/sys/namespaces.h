@@ -22,15 +22,16 @@ struct NamespaceId {
   friend bool operator==(const NamespaceId&, const NamespaceId&) = default;
 };
 
-// Owns an open nsfs descriptor of a known kind; the namespace lives as long. Every way to make one verifies that the file
-// really is a namespace of that kind (kInvalid otherwise).
+// Owns an open nsfs descriptor of a known kind; the namespace lives as long. Every way to make one verifies that the
+// file really is a namespace of that kind (kInvalid otherwise).
 class Namespace {
  public:
   // A path such as /run/netns/NAME or /proc/PID/ns/net; symbolic links are followed, the type of what is found decides.
   static Result<Namespace> open(const std::string& path, NamespaceKind kind);
   // kUnavailable when there is no such process, kDenied when the caller may not look at it.
   static Result<Namespace> of_process(pid_t pid, NamespaceKind kind);
-  // The same without a race on the number: verified that the process of `pidfd` still lived after opening. `pidfd` is borrowed.
+  // The same without a race on the number: verified that the process of `pidfd` still lived after opening. `pidfd` is
+  // borrowed.
   static Result<Namespace> of_pidfd(int pidfd, NamespaceKind kind);
   static Result<Namespace> current(NamespaceKind kind);
   // The network namespace of a socket (SIOCGSKNS). Needs CAP_NET_ADMIN in the user namespace that owns it.

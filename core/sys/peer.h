@@ -14,7 +14,8 @@ struct PeerCredentials {
   gid_t gid = 0;
 };
 
-// SO_PEERCRED. For a socketpair it is the process that made the pair. kInvalid when `socket` is no connected Unix socket.
+// SO_PEERCRED. For a socketpair it is the process that made the pair. kInvalid when `socket` is no connected Unix
+// socket.
 Result<PeerCredentials> peer_credentials(int socket);
 
 // SO_PEERPIDFD: a pidfd without a race on the number. kUnavailable before Linux 6.5.

@@ -21,12 +21,13 @@ inline constexpr User kProxyUser{1879048193, 1879048193};
 inline constexpr User kResolverUser{1879048194, 1879048194};
 inline constexpr User kAuditUser{1879048195, 1879048195};
 
-// Becomes `user` for good: no supplementary groups, all of real, effective and saved ids. Verifies the ids and that the way
-// back to uid 0 is shut. Refuses uid 0 and gid 0 (kInvalid). Needs CAP_SETUID and CAP_SETGID. Clears PR_SET_PDEATHSIG.
+// Becomes `user` for good: no supplementary groups, all of real, effective and saved ids. Verifies the ids and that the
+// way back to uid 0 is shut. Refuses uid 0 and gid 0 (kInvalid). Needs CAP_SETUID and CAP_SETGID. Clears
+// PR_SET_PDEATHSIG.
 Result<void> drop_to(User user);
 
-// Empties the effective, permitted, inheritable and ambient sets, and the bounding set while CAP_SETPCAP is held. Verified.
-// Of the calling thread only: call before other threads start.
+// Empties the effective, permitted, inheritable and ambient sets, and the bounding set while CAP_SETPCAP is held.
+// Verified. Of the calling thread only: call before other threads start.
 Result<void> drop_all_capabilities();
 // The bounding set alone; kDenied without CAP_SETPCAP.
 Result<void> drop_bounding_set();

@@ -16,30 +16,31 @@ namespace sallyport::sys {
 //
 //   confinement.filter = SyscallFilter().event_loop().sockets_inet().splice().receive_descriptors();
 //
-// clone3 answers ENOSYS (glibc falls back to clone). In ASan and TSan builds what their runtimes need is added, there only.
-// A build with -DSALLYPORT_SECCOMP_REPORT=ON names the refused call on stderr before it ends the process; otherwise the
-// kernel's log (dmesg, type=1326) has its number.
+// clone3 answers ENOSYS (glibc falls back to clone). In ASan and TSan builds what their runtimes need is added, there
+// only. A build with -DSALLYPORT_SECCOMP_REPORT=ON names the refused call on stderr before it ends the process;
+// otherwise the kernel's log (dmesg, type=1326) has its number.
 class SyscallFilter {
  public:
-  // Waiting, time, memory (never executable), reading and writing what is open, signals to itself, ending. Every daemon.
+  // Waiting, time, memory (never executable), reading and writing what is open, signals to itself, ending. Every
+  // daemon.
   SyscallFilter& event_loop();
   // Creating threads (not processes): clone with exactly a thread's flags.
   SyscallFilter& threads();
-  // socket() for AF_INET and AF_INET6 stream and datagram only; connect, bind, accept4, send and receive, and the socket
-  // options the appliance uses. listen is not in it.
+  // socket() for AF_INET and AF_INET6, TCP and UDP only; connect, accept4, send and receive, shutdown, names, and the
+  // socket options the appliance uses. bind and listen are not in it: listeners arrive as descriptors.
   SyscallFilter& sockets_inet();
   // pipe2, splice, tee, and fcntl for pipe sizes.
   SyscallFilter& splice();
   // Appending to what is open: write at offsets, fdatasync, fsync, fallocate, ftruncate, lseek.
   SyscallFilter& append_files();
-  // openat and renameat relative to a granted directory (Landlock decides which), for rotation.
+  // openat, for rotation below a directory that Landlock grants.
   SyscallFilter& open_files();
   // sendmsg, recvmsg, getsockopt, shutdown on sockets that are open already: control channels, passed descriptors.
   SyscallFilter& receive_descriptors();
   // memfd_create, seals, shared mappings of it.
   SyscallFilter& shared_memory();
-  // open, stat, access, readlink answer EACCES instead of ending the process: for libraries that look for files they can do
-  // without (time zones, configuration). Not together with open_files().
+  // open, stat, access, readlink answer EACCES instead of ending the process: for libraries that look for files they
+  // can do without (time zones, configuration). Not together with open_files().
   SyscallFilter& refuse_file_lookups();
   // One further call without argument checks, by name ("getpeername"). Unknown names fail at install.
   SyscallFilter& allow(std::string_view name);
@@ -59,6 +60,7 @@ class SyscallFilter {
     std::uint64_t mask;
     std::uint64_t value;
   };
+  static Condition is(std::uint8_t argument, int value);
   struct Rule {
     std::string name;
     std::vector<Condition> conditions;  // all of them

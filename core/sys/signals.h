@@ -17,8 +17,8 @@ struct ReceivedSignal {
   int status = 0;  // of SIGCHLD
 };
 
-// Blocks the given signals in the calling thread (start other threads afterwards: they inherit the mask) and delivers them
-// through a descriptor. The destructor restores the mask. A SIGCHLD may stand for several children.
+// Blocks the given signals in the calling thread (start other threads afterwards: they inherit the mask) and delivers
+// them through a descriptor. The destructor restores the mask. A SIGCHLD may stand for several children.
 class SignalReader {
  public:
   static Result<SignalReader> open(std::initializer_list<int> signals);

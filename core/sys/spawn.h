@@ -13,15 +13,16 @@
 
 namespace sallyport::sys {
 
-// The child's descriptor `child_fd` becomes a duplicate of `fd`. `fd` is borrowed for the length of the call and may be any
-// number, also one that is another mapping's child_fd.
+// The child's descriptor `child_fd` becomes a duplicate of `fd`. `fd` is borrowed for the length of the call and may be
+// any number, also one that is another mapping's child_fd.
 struct DescriptorMapping {
   int child_fd;
   int fd;
 };
 
-// What a child is given. Everything not said here it does not get: the environment is exact, every descriptor that is not
-// mapped is closed, standard streams that are not mapped are /dev/null, signal handlers and mask are the default ones.
+// What a child is given. Everything not said here it does not get: the environment is exact, every descriptor that is
+// not mapped is closed, standard streams that are not mapped are /dev/null, signal handlers and mask are the default
+// ones.
 struct SpawnOptions {
   enum class Group { kInherit, kNewGroup, kNewSession };
 
@@ -31,11 +32,11 @@ struct SpawnOptions {
   std::vector<DescriptorMapping> descriptors;  // at most kMaxDescriptors, each child_fd once
   std::string working_directory;               // empty: the caller's
   Group group = Group::kNewGroup;
-  std::optional<int> controlling_terminal;     // a child_fd that is a terminal; needs kNewSession
-  std::optional<User> user;                    // become this user before exec; needs root
-  // SIGKILL when the *thread* that spawned it ends (PR_SET_PDEATHSIG): spawn from a thread that lives as long as the child
-  // should. A child whose parent is already gone does not start. A later change of user inside the child clears the signal;
-  // sys::confine sets it again.
+  std::optional<int> controlling_terminal;  // a child_fd that is a terminal; needs kNewSession
+  std::optional<User> user;                 // become this user before exec; needs root
+  // SIGKILL when the *thread* that spawned it ends (PR_SET_PDEATHSIG): spawn from a thread that lives as long as the
+  // child should. A child whose parent is already gone does not start. A later change of user inside the child clears
+  // the signal; sys::confine sets it again.
   bool die_with_parent = true;
 
   static constexpr std::size_t kMaxDescriptors = 64;
@@ -47,9 +48,9 @@ struct Child {
   UniqueFd pidfd;
 };
 
-// Starts `options.path`. Returns after exec has succeeded; when any step before or exec itself fails, the child is gone and
-// reaped and the error names the step (exit status 127 is never used for it). Bounded by 10 s (kTimedOut).
-// Nothing is allocated and no lock is taken between fork and exec. Callable from any thread.
+// Starts `options.path`. Returns after exec has succeeded; when any step before or exec itself fails, the child is gone
+// and reaped and the error names the step (exit status 127 is never used for it). Bounded by 10 s (kTimedOut). Nothing
+// is allocated and no lock is taken between fork and exec. Callable from any thread.
 Result<Child> spawn(const SpawnOptions& options);
 
 }  // namespace sallyport::sys
