@@ -45,7 +45,7 @@ StdioKind stdio_kind_of_caller() noexcept;
 // Plain values; the caller's (trusted) wishes. Sandbox::create checks them and refuses what is unsafe with a reason.
 struct SandboxSpec {
   RuntimeKind runtime = RuntimeKind::kRunc;
-  TaskId task;
+  TaskId task = TaskId::random();
   std::string state_dir;                    // absolute, exists, owned by the caller, mode 0700; never visible inside
   std::optional<std::string> rootfs;        // --rootfs DIR: a tree to use instead of the host's /usr and /etc
   std::optional<std::string> workspace;     // --workspace DIR: at /workspace, read-write
