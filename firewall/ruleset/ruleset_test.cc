@@ -1,37 +1,15 @@
 #include <gtest/gtest.h>
-#include <sched.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <functional>
+#include <cstdlib>
+
 
 #include "firewall/inspect/packet_filters.h"
-#include "firewall/inspect/text_file.h"
 #include "firewall/ruleset/load_ruleset.h"
+#include "firewall/testing/new_namespace.h"
 
 namespace sallyport::firewall {
 namespace {
-
-bool become_root_inside(unsigned uid, unsigned gid) {
-  auto map = [](unsigned outside) { return "0 " + std::to_string(outside) + " 1"; };
-  return ::unshare(CLONE_NEWUSER | CLONE_NEWNET) == 0 && write_text_file("/proc/self/setgroups", "deny") &&
-         write_text_file("/proc/self/uid_map", map(uid)) && write_text_file("/proc/self/gid_map", map(gid));
-}
-
-// Runs `check` in a fresh user and network namespace of a child; skips where the machine gives no such namespace.
-void in_new_namespace(const std::function<bool()>& check) {
-  pid_t child = ::fork();
-  ASSERT_GE(child, 0);
-  if (child == 0) {
-    if (!become_root_inside(::geteuid(), ::getegid())) ::_exit(77);
-    ::_exit(check() ? 0 : 1);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no user namespaces here";
-  EXPECT_EQ(WEXITSTATUS(status), 0);
-}
 
 std::size_t at(const std::string& text, std::string_view part) {
   std::size_t found = text.find(part);
@@ -61,8 +39,7 @@ TEST(RulesetText, DeniesByDefaultAndLogsOnlyWhenTold) {
 TEST(LoadRuleset, LoadsInOneTransactionAndIsRecognised) {
   in_new_namespace([] {
     auto loaded = load_ruleset();
-    if (!loaded) std::fprintf(stderr, "%s\n", loaded.error().detail.c_str());
-    return loaded && check_ruleset(loaded.value()).has_value();
+    return holds(loaded) && check_ruleset(loaded.value()).has_value();
   });
 }
 
