@@ -96,6 +96,7 @@ struct MetadataAddress {
 constexpr MetadataAddress kMetadata[] = {
     {true, {169, 254, 169, 254}},  // AWS, Azure, Google Cloud, DigitalOcean, OpenStack, Oracle, Hetzner, …
     {true, {169, 254, 169, 253}},  // AWS resolver
+    {true, {169, 254, 169, 123}},  // AWS time service
     {true, {169, 254, 170, 2}},    // AWS ECS task credentials
     {true, {169, 254, 170, 23}},   // AWS EKS pod identity
     {true, {169, 254, 0, 23}},     // Tencent Cloud

@@ -14,15 +14,18 @@
 #include "core/base/host_name.h"
 #include "core/dns/query.h"
 #include "core/dns/response.h"
+#include "policies/engine/reason.h"
 #include "resolver/answers/synthetic_pool.h"
 
 namespace sallyport::resolver {
 
 // What the policy says of a name: allowed if some rule could allow a connection to it.
 struct NameDecision {
-  bool allowed = false;
-  std::string_view reason;  // stable snake_case code with static lifetime (policy::ReasonCode's text)
-  std::string text;         // one line for people, sent to the task as the extended error of a denial
+  policy::ReasonCode reason = policy::ReasonCode::kInternal;
+  // One line for people, sent to the task as the extended error of a denial; empty: the reason's code and sentence.
+  std::string text;
+
+  bool allowed() const noexcept { return reason == policy::ReasonCode::kAllowed; }
 };
 using DecideName = std::function<NameDecision(const HostName&)>;
 
@@ -43,7 +46,8 @@ struct AnswerRecord {
   std::optional<dns::Name> asked;  // as on the wire: print by escaped() only
   std::optional<HostName> name;    // if it is a host name
   bool new_name = false;           // it was given its addresses by this question
-  std::string_view reason;         // static snake_case code, empty for kAnswered and kEmpty
+  // kAllowed for kAnswered and kEmpty, kNameNotFound for kNoSuchName, kOverloaded for kOverBudget, the decision's for kDenied.
+  policy::ReasonCode reason = policy::ReasonCode::kMalformed;
 };
 std::string_view to_string(AnswerRecord::Verdict verdict) noexcept;
 
