@@ -222,7 +222,7 @@ TEST(Target, FindsNamespacesAndRefusesOtherFiles) {
   auto own = target_of_pid(::getpid());
   ASSERT_TRUE(own);
   struct stat a{}, b{};
-  ASSERT_EQ(::fstat(own.value().netns.get(), &a), 0);
+  ASSERT_EQ(::fstat(own.value().netns.fd(), &a), 0);
   ASSERT_EQ(::stat("/proc/self/ns/net", &b), 0);
   EXPECT_EQ(a.st_ino, b.st_ino);
   EXPECT_TRUE(target_at_path("/proc/self/ns/net"));

@@ -1,11 +1,7 @@
 #include "firewall/api/attach_session.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -22,39 +18,6 @@ namespace {
 constexpr auto kSendLimit = std::chrono::seconds(2);  // a frame to a fresh socket pair never waits this long
 constexpr std::chrono::milliseconds kProbeLimit{2000};
 constexpr std::chrono::milliseconds kAnswerMargin{50};  // between attach's own end of the probes and ours
-
-// Between fork and exec: only async-signal-safe calls. Descriptor 3 is the channel, 0 and 1 /dev/null, 2 ours; whatever else is
-// inherited is closed, also what somebody opened without close-on-exec.
-[[noreturn]] void become_attach(const char* program, char* const argv[], char* const envp[], int channel, int null) noexcept {
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  bool placed = ::dup2(null, 0) == 0 && ::dup2(null, 1) == 1 && ::dup2(channel, 3) == 3;
-  if (placed && ::close_range(4, ~0U, 0) == 0) ::execve(program, argv, envp);
-  ::_exit(127);
-}
-
-// A duplicate clear of the numbers that the child's descriptors get: dup2 onto itself would keep close-on-exec, and dup2 over
-// one still needed would lose it.
-UniqueFd clear_of_low_numbers(int fd) { return UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 4)); }
-
-Result<pid_t> spawn(const AttachOptions& options, int channel) {
-  UniqueFd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return fail_errno("/dev/null");
-  UniqueFd high_null = clear_of_low_numbers(null.get()), high_channel = clear_of_low_numbers(channel);
-  if (!high_null || !high_channel) return fail_errno("cannot start sallyport-attach: descriptors");
-  // Everything that allocates happens before fork.
-  std::string name = "sallyport-attach";
-  char* argv[] = {name.data(), nullptr};
-  std::vector<std::string> environment = options.environment;
-  std::vector<char*> envp;
-  for (std::string& entry : environment) envp.push_back(entry.data());
-  envp.push_back(nullptr);
-  pid_t child = ::fork();
-  if (child < 0) return fail_errno("cannot start sallyport-attach: fork");
-  if (child == 0) become_attach(options.program.c_str(), argv, envp.data(), high_channel.get(), high_null.get());
-  return child;
-}
 
 template <std::size_t N>
 void copy_address(const IpAddress& from, std::array<std::uint8_t, N>& to) {
@@ -117,35 +80,17 @@ Result<AttachSession> AttachSession::start(const AttachOptions& options, AttachT
   int pair[2] = {-1, -1};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return fail_errno("socketpair");
   UniqueFd ours(pair[0]), theirs(pair[1]);
-  BOOST_OUTCOME_TRY(pid_t child, spawn(options, theirs.get()));
-  AttachSession session(std::move(ours), child);
+  sys::SpawnOptions spawn;
+  spawn.path = options.program;
+  spawn.argv = {"sallyport-attach"};
+  spawn.environment = options.environment;
+  spawn.descriptors = {{2, 2}, {3, theirs.get()}};
+  BOOST_OUTCOME_TRY(sys::ChildProcess child, sys::ChildProcess::start(spawn));
+  AttachSession session(std::move(ours), std::move(child));
   theirs.reset();
-  const int netns = target.netns.get();
+  const int netns = target.netns.fd();
   BOOST_OUTCOME_TRY(send_message(session.channel_.get(), request, std::span(&netns, 1), Deadline::after(kSendLimit)));
   return session;
-}
-
-AttachSession::AttachSession(AttachSession&& other) noexcept
-    : channel_(std::move(other.channel_)), pid_(std::exchange(other.pid_, -1)) {}
-
-AttachSession& AttachSession::operator=(AttachSession&& other) noexcept {
-  if (this != &other) {
-    end();
-    channel_ = std::move(other.channel_);
-    pid_ = std::exchange(other.pid_, -1);
-  }
-  return *this;
-}
-
-AttachSession::~AttachSession() { end(); }
-
-void AttachSession::end() noexcept {
-  channel_.reset();
-  if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  pid_ = -1;
 }
 
 Result<ListenerSet> AttachSession::receive_listeners(Deadline deadline) {
@@ -154,7 +99,7 @@ Result<ListenerSet> AttachSession::receive_listeners(Deadline deadline) {
   auto received = receive_frame(channel_.get(), std::as_writable_bytes(std::span(&reply, 1)), count, deadline);
   if (!received) {
     if (received.error().kind != ErrorKind::kDisconnected) return fail(std::move(received).error());
-    return fail(ErrorKind::kDisconnected, "sallyport-attach could not be started or ended without an answer");
+    return fail(ErrorKind::kDisconnected, "sallyport-attach ended without an answer");
   }
   BOOST_OUTCOME_TRY(check_head(reply.head, MessageKind::kAttachReply));
   if (reply.status == AttachStatus::kRefused) return fail(Error{ErrorKind::kDenied, reply.error, text_of(reply.detail)});
@@ -182,7 +127,8 @@ Result<std::vector<ProbeOutcome>> AttachSession::run_probes(const Nonce& nonce, 
     BOOST_OUTCOME_TRY(ProbeOutcome outcome, outcome_of(report));
     outcomes.push_back(std::move(outcome));
   }
-  end();
+  channel_.reset();
+  BOOST_OUTCOME_TRY(child_.wait(deadline));
   return outcomes;
 }
 

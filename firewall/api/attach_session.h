@@ -21,6 +21,7 @@
 #include "core/base/ip_address.h"
 #include "core/base/result.h"
 #include "core/base/unique_fd.h"
+#include "core/sys/child_process.h"
 #include "firewall/api/listener_set.h"
 #include "firewall/api/nonce.h"
 #include "firewall/api/probes.h"
@@ -29,7 +30,7 @@
 namespace sallyport::firewall {
 
 struct AttachOptions {
-  std::string program;  // path of sallyport-attach
+  std::string program;  // absolute path of sallyport-attach
   IpPrefix pool4;       // the task's synthetic addresses
   IpPrefix pool6;
   // Environment of the child, "NAME=value" each; empty for the shipped program, which reads none.
@@ -41,24 +42,19 @@ class AttachSession {
   // `target.netns` is passed to attach and closed here.
   static Result<AttachSession> start(const AttachOptions& options, AttachTarget target);
 
-  AttachSession(AttachSession&& other) noexcept;
-  AttachSession& operator=(AttachSession&& other) noexcept;
-  ~AttachSession();
-
   Result<ListenerSet> receive_listeners(Deadline deadline);
   // Exactly one outcome per probe of all_probes(), in any order. attach has been reaped when this returns.
   Result<std::vector<ProbeOutcome>> run_probes(const Nonce& nonce, Deadline deadline);
 
   // Readable when attach has answered or ended.
   int fd() const noexcept { return channel_.get(); }
-  pid_t pid() const noexcept { return pid_; }
+  pid_t pid() const noexcept { return child_.pid(); }
 
  private:
-  AttachSession(UniqueFd channel, pid_t pid) noexcept : channel_(std::move(channel)), pid_(pid) {}
-  void end() noexcept;
+  AttachSession(UniqueFd channel, sys::ChildProcess child) noexcept : channel_(std::move(channel)), child_(std::move(child)) {}
 
   UniqueFd channel_;
-  pid_t pid_ = -1;
+  sys::ChildProcess child_;
 };
 
 }  // namespace sallyport::firewall
