@@ -38,14 +38,13 @@ HeadReader::HeadReader(std::string_view buffer, const Limits& limits, std::uint1
   fields_.size_ = 0;
 }
 
-ParseResult HeadReader::next_line(std::string_view& line) {
-  std::size_t end = std::min(buffer_.size(), max_head_);
+ParseResult HeadReader::next_line(std::size_t bound, ParseResult past_bound, std::string_view& line) {
+  std::size_t end = std::min(buffer_.size(), bound);
   const void* feed = nullptr;
   if (cursor_.scanned < end) feed = std::memchr(buffer_.data() + cursor_.scanned, '\n', end - cursor_.scanned);
   if (feed == nullptr) {
     cursor_.scanned = end;
-    if (end == max_head_) return ParseResult::refused(malformed_ == 400 ? 431 : malformed_, "the message head is too large");
-    return ParseResult::incomplete();
+    return end == bound ? past_bound : ParseResult::incomplete();
   }
   auto at = static_cast<std::size_t>(static_cast<const char*>(feed) - buffer_.data());
   if (at == cursor_.line || buffer_[at - 1] != '\r') return malformed("a line of the message head ends in a bare line feed");
@@ -55,10 +54,11 @@ ParseResult HeadReader::next_line(std::string_view& line) {
 }
 
 ParseResult HeadReader::start_line(std::size_t max_bytes, std::uint16_t too_long_status, std::string_view& line) {
-  ParseResult result = next_line(line);
-  bool too_long = (result.state == ParseState::kIncomplete && cursor_.scanned >= max_bytes) ||
-                  (result.state == ParseState::kDone && result.consumed > max_bytes);
-  if (too_long) return ParseResult::refused(too_long_status, "the first line of the message is too long");
+  bool line_is_tighter = max_bytes < max_head_;
+  ParseResult result = next_line(line_is_tighter ? max_bytes : max_head_,
+                                 line_is_tighter ? ParseResult::refused(too_long_status, "the first line of the message is too long")
+                                                 : too_large("the message head is too large"),
+                                 line);
   if (result.state == ParseState::kDone) cursor_.start_line_done = true;
   return result;
 }
@@ -66,7 +66,7 @@ ParseResult HeadReader::start_line(std::size_t max_bytes, std::uint16_t too_long
 ParseResult HeadReader::field_lines() {
   for (;;) {
     std::string_view line;
-    ParseResult result = next_line(line);
+    ParseResult result = next_line(max_head_, too_large("the message head is too large"), line);
     if (result.state != ParseState::kDone || line.empty()) return result;
     result = add_field(line);
     if (result.state == ParseState::kRefused) return result;
@@ -87,9 +87,8 @@ ParseResult HeadReader::add_field(std::string_view line) {
   while (begin < end && is_blank(line[begin])) ++begin;
   if (skip_bytes(line, begin, kValueByte) != end) return malformed("a header value holds a control byte");
   while (end > begin && is_blank(line[end - 1])) --end;
-  std::uint16_t too_large = malformed_ == 400 ? 431 : malformed_;
-  if (colon > kMaxName) return ParseResult::refused(too_large, "a header name is longer than 256 bytes");
-  if (fields_.size_ >= max_fields_) return ParseResult::refused(too_large, "the message has too many header fields");
+  if (colon > kMaxName) return too_large("a header name is longer than 256 bytes");
+  if (fields_.size_ >= max_fields_) return too_large("the message has too many header fields");
   auto offset = static_cast<std::size_t>(line.data() - buffer_.data());
   fields_.entries_[fields_.size_++] = {static_cast<std::uint32_t>(offset),    static_cast<std::uint32_t>(offset + begin),
                                        static_cast<std::uint32_t>(end - begin), static_cast<std::uint16_t>(colon),

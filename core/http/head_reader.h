@@ -44,10 +44,12 @@ class HeadReader {
   ParseResult finish(ParseResult result) noexcept;
 
  private:
-  ParseResult next_line(std::string_view& line);
+  // The next line, if its line feed stands within the first `bound` bytes of the head; `past_bound` when it cannot any more.
+  ParseResult next_line(std::size_t bound, ParseResult past_bound, std::string_view& line);
   ParseResult add_field(std::string_view line);
   static void read_connection(Fields& fields, FramingFields& out) noexcept;
   ParseResult malformed(const char* reason) const noexcept { return ParseResult::refused(malformed_, reason); }
+  ParseResult too_large(const char* reason) const noexcept { return ParseResult::refused(malformed_ == 400 ? 431 : malformed_, reason); }
 
   std::string_view buffer_;
   std::size_t max_head_;
