@@ -25,7 +25,7 @@ class CanonicalPath {
 
   // Exactly the bytes to decide on and to write.
   std::string_view text() const noexcept { return text_; }
-  // Holds ';' or '%25' before two hexadecimal digits: fine where only the host is decided, refused where paths are.
+  // Holds ';' (also encoded) or '%25' before two hexadecimal digits: fine where only the host is decided, refused where paths are.
   bool ambiguous() const noexcept { return ambiguous_; }
 
   friend bool operator==(const CanonicalPath&, const CanonicalPath&) = default;
@@ -40,7 +40,7 @@ class CanonicalPath {
 struct CanonicalTarget {
   CanonicalPath path;
   bool has_query = false;  // "/?" has an empty query, "/" has none
-  std::string query;       // as sent, without '?'
+  std::string query = {};  // as sent, without '?'
 
   // Splits at the first '?'. The query is kept byte for byte and refused with kInvalid when it holds '#', a space, a
   // control byte or a byte beyond ASCII.

@@ -1,0 +1,162 @@
+#include "policies/engine/destination_reader.h"
+
+#include <algorithm>
+#include <array>
+
+#include "policies/engine/did_you_mean.h"
+#include "policies/engine/host_reader.h"
+#include "policies/engine/method_reader.h"
+#include "policies/engine/port_reader.h"
+
+namespace sallyport::policy {
+namespace {
+
+using Text = std::string_view;
+constexpr std::array kNotYet{Text("https"), Text("wss"), Text("ws"), Text("grpc")};
+constexpr std::array kAllSchemes{Text("http"), Text("tls"), Text("tcp"), Text("https"), Text("wss"), Text("ws"), Text("grpc")};
+
+// "GET,HEAD http://host:port/path" in its parts; none is checked yet.
+struct Parts {
+  Text methods;  // empty: none written
+  Text scheme;
+  Text authority;
+  Text path;     // from the '/', empty: none written
+  Text whole;
+};
+
+class DestinationReading {
+ public:
+  DestinationReading(Action action, const YamlNode& node, Reporter& reporter) : action_(action), node_(node), reporter_(reporter) {}
+
+  std::optional<RuleTerms> read() {
+    if (!node_.is_scalar() || node_.is_empty()) {
+      bool list = node_.is_list();
+      return refuse(list ? "a rule is about one destination, not a list of them" : "needs a destination",
+                    list ? "one rule for each" : "a destination, such as tls://cdn.example or GET http://api.example/**");
+    }
+    auto parts = split();
+    if (!parts) return std::nullopt;
+    if (std::ranges::find(kNotYet, parts->scheme) != kNotYet.end()) return not_yet(*parts);
+    auto scheme = scheme_of(*parts);
+    if (!scheme) return std::nullopt;
+    return *scheme == Scheme::kHttp ? http(*parts) : tunnel(*parts, *scheme);
+  }
+
+ private:
+  std::nullopt_t refuse(std::string message, std::string advice) {
+    reporter_.error(node_.at, std::move(message), node_.text, std::move(advice));
+    return std::nullopt;
+  }
+
+  std::optional<Parts> split() {
+    Parts parts;
+    parts.whole = node_.text;
+    Text rest = parts.whole;
+    if (rest.find('\n') != rest.npos) return refuse("a destination stands in one line", "it without | or >, in one line");
+    if (rest.starts_with(' ') || rest.ends_with(' ')) return refuse("a space at the beginning or end", "the destination without it");
+    if (auto space = rest.find(' '); space != rest.npos) {
+      parts.methods = rest.substr(0, space);
+      rest.remove_prefix(space + 1);
+      if (parts.methods.find("://") != parts.methods.npos)
+        return refuse("something stands after the destination", "methods, one space, the destination, and nothing else");
+      if (rest.find(' ') != rest.npos || rest.empty())
+        return refuse("too many spaces", "methods with commas and without spaces, one space, the destination: GET,HEAD http://...");
+    }
+    auto mark = rest.find("://");
+    if (mark == rest.npos) return missing_scheme(rest);
+    parts.scheme = rest.substr(0, mark);
+    rest.remove_prefix(mark + 3);
+    auto end = std::min(rest.find_first_of("/?#"), rest.size());
+    parts.authority = rest.substr(0, end);
+    parts.path = rest.substr(end);
+    return parts;
+  }
+
+  std::nullopt_t missing_scheme(Text rest) {
+    if (MethodSet::of(rest)) return refuse("a method without a destination", std::string(rest) + " http://api.example/**");
+    auto host = quoted(rest.substr(0, rest.find('/')));
+    host = host.substr(1, host.size() - 2);
+    return refuse("the scheme is missing: it says what is enforced",
+                  "tls://" + host + " (an encrypted tunnel), or http://" + host + "/** (clear HTTP, every request decided)");
+  }
+
+  std::nullopt_t not_yet(const Parts& parts) {
+    bool has_path = parts.scheme == "https" && !parts.path.starts_with('/');
+    std::string host = quoted(parts.authority);
+    host = host.substr(1, host.size() - 2);
+    return refuse(std::string(parts.scheme) + ":// is not supported yet" +
+                      (has_path ? " (and its path is missing: https://h/** would be everything, https://h/ exactly /)" : ""),
+                  "tls://" + host + ", an opaque tunnel: host and port are enforced there, methods and paths are not");
+  }
+
+  std::optional<Scheme> scheme_of(const Parts& parts) {
+    for (Scheme scheme : {Scheme::kHttp, Scheme::kTls, Scheme::kTcp})
+      if (parts.scheme == to_string(scheme)) return scheme;
+    std::string small(parts.scheme);
+    std::ranges::transform(small, small.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (small == parts.scheme && (small == "udp" || small == "quic")) return refuse("UDP is not carried", "tcp:// or tls://");
+    auto meant = did_you_mean(small, kAllSchemes);
+    return refuse("unknown scheme " + quoted(parts.scheme) + (meant.empty() ? "" : ": did you mean " + std::string(meant) + "://?"),
+                  meant.empty() ? "http://, tls:// or tcp://" : std::string(meant) + "://");
+  }
+
+  std::optional<RuleTerms> http(const Parts& parts) {
+    auto where = read_authority(parts, Scheme::kHttp);
+    if (!where) return std::nullopt;
+    RuleTerms terms{Scheme::kHttp, std::move(where->first), where->second};
+    if (!parts.methods.empty()) {
+      auto methods = read_methods(parts.methods, node_.at, reporter_);
+      if (!methods) return std::nullopt;
+      terms.methods = *methods;
+    }
+    auto path = read_path(parts);
+    if (!path) return std::nullopt;
+    terms.path = std::move(*path);
+    return terms;
+  }
+
+  std::optional<RuleTerms> tunnel(const Parts& parts, Scheme scheme) {
+    std::string name(to_string(scheme));
+    if (!parts.methods.empty())
+      return refuse(name + ":// is an opaque tunnel, and nothing there reads methods", "the destination without methods");
+    if (!parts.path.empty())
+      return refuse(name + ":// is an opaque tunnel, and nothing there reads paths", name + "://HOST:PORT and nothing after it");
+    auto where = read_authority(parts, scheme);
+    if (!where) return std::nullopt;
+    return RuleTerms{scheme, std::move(where->first), where->second};
+  }
+
+  std::optional<std::pair<HostPattern, Port>> read_authority(const Parts& parts, Scheme scheme) {
+    auto split = split_port(parts.authority);
+    auto host = read_host({split.host, scheme, action_, node_.at}, reporter_);
+    auto port = read_port(split, scheme, node_.at, reporter_);
+    if (!host || !port) return std::nullopt;
+    return std::pair(*std::move(host), *port);
+  }
+
+  std::optional<PathPattern> read_path(const Parts& parts) {
+    auto before = quoted(parts.whole);
+    before = before.substr(1, before.size() - 2);
+    if (parts.path.empty()) return refuse("the path is missing", before + "/** for everything, or " + before + "/ for exactly /");
+    if (parts.path.find('#') != parts.path.npos) return refuse("a fragment ('#') never reaches a server", "the destination without it");
+    if (parts.path.find('?') != parts.path.npos)
+      return refuse("a query stands in its own key, query:, which is not supported yet", "the destination without '?' and what follows");
+    if (parts.path.find('{') != parts.path.npos || parts.path.find('}') != parts.path.npos)
+      return refuse("placeholders in braces are not supported yet", "* for one segment");
+    auto pattern = PathPattern::parse(parts.path);
+    if (!pattern) return refuse(pattern.error().detail, {});
+    return std::move(pattern).value();
+  }
+
+  Action action_;
+  const YamlNode& node_;
+  Reporter& reporter_;
+};
+
+}  // namespace
+
+std::optional<RuleTerms> read_destination(Action action, const YamlNode& node, Reporter& reporter) {
+  return DestinationReading(action, node, reporter).read();
+}
+
+}  // namespace sallyport::policy

@@ -1,0 +1,129 @@
+#include "policies/engine/path_pattern.h"
+
+#include <algorithm>
+
+#include "core/base/escape.h"
+#include "policies/engine/path.h"
+#include "policies/engine/percent.h"
+
+namespace sallyport::policy {
+namespace {
+
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+// One character of a token: an encoded byte counts as one.
+std::size_t unit(std::string_view token, std::size_t at) noexcept { return token[at] == '%' ? 3 : 1; }
+
+auto invalid(std::string sentence) { return fail(ErrorKind::kInvalid, std::move(sentence)); }
+
+Result<std::string> read_segment(std::string_view segment) {
+  if (segment == "**") return std::string(PathPattern::kDeep);
+  if (segment.find("**") != std::string_view::npos)
+    return invalid("'**' is a whole segment: write /a/** rather than /a**");
+  std::string out(segment);
+  std::ranges::replace(out, '*', PathPattern::kStar);
+  return out;
+}
+
+Result<void> check_canonical(std::string_view text) {
+  auto canonical = CanonicalPath::parse(text);
+  if (!canonical) return fail(canonical.error());
+  if (canonical.value().text() != text)
+    return invalid("the path is not in its canonical form: write " + escape_text(canonical.value().text()));
+  if (canonical.value().ambiguous())
+    return invalid("a path with ';' or '%25' and two more digits is read in different ways by servers, and never matches");
+  return success();
+}
+
+}  // namespace
+
+Result<PathPattern> PathPattern::parse(std::string_view text) {
+  BOOST_OUTCOME_TRY(check_canonical(text));
+  if (static_cast<std::size_t>(std::ranges::count(text, '/')) > kMaxSegments)
+    return invalid("the path has more than 64 segments");
+  if (static_cast<std::size_t>(std::ranges::count(text, '*')) > kMaxWildcards)
+    return invalid("the path has more than 8 stars");
+  std::vector<std::string> segments;
+  PathTokens raw;
+  split_path(text, raw);
+  for (auto segment : raw) {
+    BOOST_OUTCOME_TRY(auto read, read_segment(segment));
+    if (read == kDeep && !segments.empty() && segments.back() == kDeep)
+      return invalid("'**' after '**' adds nothing: write one");
+    segments.push_back(std::move(read));
+  }
+  return PathPattern(std::move(segments));
+}
+
+bool segment_matches(std::string_view pattern, std::string_view token) noexcept {
+  if (token == PathPattern::kDeep) return false;
+  std::size_t p = 0, t = 0, after_star = kNone, consumed = 0;
+  while (t < token.size()) {
+    if (p < pattern.size() && pattern[p] == PathPattern::kStar) {
+      t += unit(token, t);
+      after_star = ++p;
+      consumed = t;
+    } else if (p < pattern.size() && pattern[p] == token[t]) {
+      ++p;
+      ++t;
+    } else if (after_star != kNone && consumed < token.size()) {
+      consumed += unit(token, consumed);
+      t = consumed;
+      p = after_star;
+    } else {
+      return false;
+    }
+  }
+  return p == pattern.size();
+}
+
+bool has_wildcard(std::string_view segment) noexcept {
+  return segment == PathPattern::kDeep || segment.find(PathPattern::kStar) != std::string_view::npos;
+}
+
+bool PathPattern::matches_from(std::size_t from, std::span<const std::string_view> tokens) const noexcept {
+  std::size_t p = from, t = 0, after_deep = kNone, consumed = 0;
+  while (t < tokens.size()) {
+    if (p < segments_.size() && segments_[p] == kDeep) {
+      if (p + 1 == segments_.size()) return true;
+      after_deep = ++p;
+      consumed = t;
+    } else if (p < segments_.size() && segment_matches(segments_[p], tokens[t])) {
+      ++p;
+      ++t;
+    } else if (after_deep != kNone) {
+      t = ++consumed;
+      p = after_deep;
+    } else {
+      return false;
+    }
+  }
+  return p == segments_.size();
+}
+
+bool PathPattern::covers(const PathPattern& other) const { return matches(other.tokens()); }
+
+PathPattern PathPattern::loosened() const {
+  std::vector<std::string> segments;
+  segments.reserve(segments_.size());
+  for (const std::string& segment : segments_) segments.push_back(policy::loosened(segment));
+  return PathPattern(std::move(segments));
+}
+
+void split_path(std::string_view path, PathTokens& out) {
+  path.remove_prefix(1);
+  for (;;) {
+    auto slash = path.find('/');
+    out.push_back(path.substr(0, slash));
+    if (slash == std::string_view::npos) return;
+    path.remove_prefix(slash + 1);
+  }
+}
+
+std::string loosened(std::string_view path) {
+  std::string out = percent_decoded(path);
+  std::ranges::replace(out, '%', '\x04');
+  return out;
+}
+
+}  // namespace sallyport::policy

@@ -1,0 +1,62 @@
+// PathRules: the http:// rules of one action for one host pattern and port, found by path without trying each.
+//
+// A trie over segments: literal ones by hash, '*' as a branch of its own; what follows a mixed segment ("v*") or an inner
+// '**' is tried one by one at the node where it begins. The patterns must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "policies/engine/method.h"
+#include "policies/engine/path_pattern.h"
+
+namespace sallyport::policy {
+
+inline constexpr std::uint32_t kNoRuleIndex = 0xffffffff;
+
+class PathRules {
+ public:
+  struct Entry {
+    const PathPattern* pattern;
+    MethodSet methods;
+    std::uint32_t rule;
+  };
+  struct Found {
+    std::uint32_t match = kNoRuleIndex;      // the first rule with this path and all these methods
+    std::uint32_t path_only = kNoRuleIndex;  // the first rule with this path, whatever its methods
+  };
+
+  PathRules();
+  PathRules(PathRules&&) noexcept;
+  PathRules& operator=(PathRules&&) noexcept;
+  ~PathRules();
+
+  // Rules come in ascending order.
+  void add(Entry entry);
+  Found find(std::span<const std::string_view> tokens, MethodSet methods) const;
+  // The first rule that says nothing of paths and has all these methods.
+  std::uint32_t find_everywhere(MethodSet methods) const noexcept;
+  // The first rule that looks at paths and has one of these methods; what an ambiguous path could be meant to evade.
+  std::uint32_t find_by_path(MethodSet methods) const noexcept;
+
+  bool empty() const noexcept { return entries_.empty(); }
+  std::span<const Entry> entries() const noexcept { return entries_; }
+
+ private:
+  struct Node;
+  static constexpr std::size_t kFew = 8;  // up to here trying each is faster
+
+  void note(const Entry& entry);
+  static void insert(Node& root, const Entry& entry);
+
+  std::vector<Entry> entries_;
+  std::vector<Entry> everywhere_;       // those for "/**"
+  std::vector<Entry> first_by_method_;  // of the others, those that bring a method which none before had
+  MethodSet by_path_;                   // all methods of first_by_method_
+  std::unique_ptr<Node> root_;
+};
+
+}  // namespace sallyport::policy

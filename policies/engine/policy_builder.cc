@@ -1,0 +1,58 @@
+#include "policies/engine/policy_builder.h"
+
+#include <openssl/evp.h>
+
+#include <array>
+
+namespace sallyport::policy {
+namespace {
+
+std::string sha256_hex(std::string_view bytes) {
+  std::array<unsigned char, 32> digest{};
+  unsigned length = 0;
+  if (EVP_Digest(bytes.data(), bytes.size(), digest.data(), &length, EVP_sha256(), nullptr) != 1) std::abort();
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string out;
+  for (unsigned char byte : digest) {
+    out += kHex[byte >> 4];
+    out += kHex[byte & 15];
+  }
+  return out;
+}
+
+}  // namespace
+
+PolicyBuilder::PolicyBuilder() : policy_(new CompiledPolicy), index_(std::make_unique<RuleIndex>()) {}
+
+void PolicyBuilder::reserve(std::size_t rules) {
+  policy_->rules_.reserve(rules);
+  index_->reserve(rules);
+}
+
+void PolicyBuilder::identify(std::string name, std::uint32_t version) {
+  policy_->name_ = std::move(name);
+  policy_->version_ = version;
+}
+
+void PolicyBuilder::limit(Budgets budgets) { policy_->budgets_ = budgets; }
+
+void PolicyBuilder::add(Rule rule, RuleTerms terms) {
+  rule.index = static_cast<std::uint32_t>(policy_->rules_.size());
+  index_->add(rule.action, std::move(terms));
+  policy_->rules_.push_back(std::move(rule));
+}
+
+std::shared_ptr<const CompiledPolicy> PolicyBuilder::finish(std::string_view source) {
+  policy_->sha256_ = sha256_hex(source);
+  policy_->index_ = std::move(index_);
+  return std::move(policy_);
+}
+
+std::shared_ptr<const CompiledPolicy> PolicyBuilder::absent() {
+  PolicyBuilder builder;
+  builder.identify("none", 0);
+  builder.policy_->absent_ = true;
+  return builder.finish("");
+}
+
+}  // namespace sallyport::policy

@@ -1,0 +1,102 @@
+#include "policies/engine/rule_reader.h"
+
+#include <algorithm>
+#include <array>
+
+#include "policies/engine/destination_reader.h"
+#include "policies/engine/key_table.h"
+#include "policies/engine/limits_reader.h"
+
+namespace sallyport::policy {
+namespace {
+
+using Text = std::string_view;
+
+constexpr std::array kKeys{Text("id"), Text("allow"), Text("deny"), Text("limits")};
+constexpr std::array kNotYet{Text("query"), Text("credential"), Text("content_type"), Text("approval"), Text("headers"), Text("dns"), Text("purpose")};
+constexpr std::array kHints{
+    KeyHint{"methods", "methods stand before the destination", "allow: GET,HEAD http://api.example/**"},
+    KeyHint{"method", "methods stand before the destination", "allow: GET,HEAD http://api.example/**"},
+    KeyHint{"host", "the host is a part of the destination", "allow: tls://api.example"},
+    KeyHint{"hosts", "a rule is about one host, or about all below one domain", "one rule for each host"},
+    KeyHint{"domain", "the host is a part of the destination", "allow: tls://api.example"},
+    KeyHint{"domains", "a rule is about one host, or about all below one domain", "one rule for each host"},
+    KeyHint{"url", "the destination stands after allow: or deny:", "allow: http://api.example/**"},
+    KeyHint{"port", "the port is a part of the destination", "allow: tcp://db.example:5432"},
+    KeyHint{"ports", "the port is a part of the destination, and a rule has one", "allow: tcp://db.example:5432"},
+    KeyHint{"path", "the path is a part of the destination", "allow: http://api.example/v1/**"},
+    KeyHint{"paths", "the path is a part of the destination, and a rule has one", "allow: http://api.example/v1/**"},
+    KeyHint{"action", "the action is a key", "allow: or deny: and the destination"},
+    KeyHint{"block", "there is no key block", "deny:"},
+    KeyHint{"permit", "there is no key permit", "allow:"},
+    KeyHint{"name", "the name of a rule is its id", "id:"},
+    KeyHint{"budgets", "budgets belong to the whole policy, limits to a rule", "limits:"}};
+constexpr KeyTable kRule{"a rule", kKeys, kNotYet, kHints};
+
+constexpr std::size_t kLongestId = 64;
+
+bool is_id(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestId && text.front() != '-' &&
+         std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+void read_id(const YamlEntry& entry, ReadRule& out, Reporter& reporter) {
+  out.has_id = true;
+  out.id_at = entry.value.at;
+  out.rule.id = entry.value.text;
+  if (entry.value.is_scalar() && is_id(entry.value.text)) return;
+  reporter.error(entry.value.at, "an id is 1 to 64 of the characters a-z, 0-9 and -, the first no -", entry.value.text, "id: price-list");
+}
+
+void report_form(const YamlNode& node, Reporter& reporter) {
+  bool bare = node.is_scalar() && node.text.find("://") != std::string::npos;
+  reporter.error(node.at, bare ? "a destination without allow: or deny: before it" : "a rule is a map, not " + std::string(kind_text(node)),
+                 node.text, bare ? "- allow: and the destination" : "- allow: tls://api.example");
+}
+
+// The one entry of allow or deny; null, and reported, when there is none or both.
+const YamlEntry* action_of(const YamlNode& node, Reporter& reporter) {
+  const YamlEntry* found = nullptr;
+  bool misspelt = false;
+  for (const YamlEntry& entry : node.entries) {
+    misspelt |= std::ranges::find(kKeys, Text(entry.key)) == kKeys.end();
+    if (entry.key != "allow" && entry.key != "deny") continue;
+    if (found != nullptr && found->key != entry.key) {
+      reporter.error(entry.at, "a rule allows or denies, not both", entry.key, "two rules");
+      return nullptr;
+    }
+    found = &entry;
+  }
+  // An unknown key was reported already, and was probably meant for the missing one.
+  if (found == nullptr && !misspelt) reporter.error(node.at, "a rule without allow: or deny:", {}, "allow: and a destination");
+  return found;
+}
+
+}  // namespace
+
+std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, Reporter& reporter) {
+  if (!node.is_map()) {
+    report_form(node, reporter);
+    return std::nullopt;
+  }
+  for (const YamlEntry& entry : node.entries) check_key(kRule, entry, reporter);
+  const YamlEntry* action = action_of(node, reporter);
+  if (action == nullptr) return std::nullopt;
+
+  auto kind = action->key == "allow" ? Action::kAllow : Action::kDeny;
+  auto terms = read_destination(kind, action->value, reporter);
+  if (!terms) return std::nullopt;
+  Scheme scheme = terms->scheme;
+  ReadRule out{{index, "rule-" + std::to_string(index + 1), action->at.line, kind, scheme, action->value.text, {}}, *std::move(terms), action->value.at};
+  for (const YamlEntry& entry : node.entries) {
+    if (entry.key == "id") read_id(entry, out, reporter);
+    if (entry.key != "limits") continue;
+    if (kind == Action::kDeny)
+      reporter.error(entry.at, "limits on a denial: nothing passes that could be limited", entry.key, "the rule without limits:");
+    else
+      out.rule.limits = read_limits(entry.value, scheme, reporter);
+  }
+  return out;
+}
+
+}  // namespace sallyport::policy
