@@ -9,6 +9,7 @@ namespace sallyport::audit {
 Result<RingReader> RingReader::open(RingDescriptors descriptors) {
   BOOST_OUTCOME_TRY(auto memory, RingMemory::map(descriptors.memory.get()));
   RingHeader& header = memory->header();
+  if (header.closed.load() != 0) return fail(ErrorKind::kDenied, "audit ring: it has been closed for good");
   std::uint64_t tail = header.tail.load(std::memory_order_acquire);
   std::uint64_t head = header.head.load(std::memory_order_acquire);
   if (tail % kFrameAlign != 0 || tail > head || head - tail > memory->size()) {
@@ -58,6 +59,7 @@ Result<std::optional<RingReader::Taken>> RingReader::take() {
   if (size == 0 || size > kMaxRecordBytes) return broken("a record of an impossible size");
   if (frame_bytes(size) > available) return broken("a record runs past the writer's cursor");
   memory_->read(cursor_ + sizeof frame, copy_.data(), size);
+  before_ = cursor_;
   cursor_ += frame_bytes(size);
   return std::optional<Taken>(Taken{{copy_.data(), size}, {cursor_}});
 }

@@ -20,7 +20,8 @@ class RingReader {
  public:
   // Continues where an earlier reader, perhaps killed, last called accept(): what that one had taken since comes again,
   // and the caller knows from its log which of it is written already (Taken::end names a record for good).
-  // kInvalid when the memory is no sealed ring, or when its cursors contradict each other.
+  // kInvalid when the memory is no sealed ring, or when its cursors contradict each other;
+  // kDenied when an earlier reader has closed the ring.
   static Result<RingReader> open(RingDescriptors descriptors);
 
   RingReader(RingReader&&) noexcept;
@@ -34,6 +35,9 @@ class RingReader {
   // The next record; nullopt when there is none. kInvalid when the ring is malformed: it must be closed, no later
   // call succeeds.
   Result<std::optional<Taken>> take();
+
+  // Puts the record taken last back: the next take() gives it again. Once after each take() that gave one.
+  void give_back() noexcept { cursor_ = before_; }
 
   // Bytes written and not yet taken; 0 when the cursors make no sense (take() will say so).
   std::uint64_t pending() const noexcept;
@@ -76,6 +80,7 @@ class RingReader {
   RingDescriptors descriptors_;
   std::uint64_t cursor_;
   std::uint64_t accepted_;
+  std::uint64_t before_ = 0;  // where the record taken last begins
   Tally tally_;
   unsigned next_slot_ = 0;
   bool broken_ = false;

@@ -207,6 +207,18 @@ TEST(AuditRing, NewReaderSeesAgainWhatWasNotAcceptedAndKeepsTheTally) {
   EXPECT_EQ(third.tally().reported, 2u);
 }
 
+TEST(AuditRing, GivesARecordAgainThatWasPutBack) {
+  Pair pair;
+  ASSERT_TRUE(put(pair.writer, 1).has_value());
+  Sequence second = put(pair.writer, 2).value();
+  EXPECT_EQ(get(pair.reader), 1u);
+  EXPECT_EQ(get(pair.reader), 2u);
+  pair.reader.give_back();
+  pair.reader.accept();
+  EXPECT_LT(pair.writer.accepted(), second);
+  EXPECT_EQ(get(pair.reader), 2u);
+}
+
 TEST(AuditRing, DeniesMemoryThatCouldShrinkUnderTheReader) {
   int fd = ::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   ASSERT_EQ(::ftruncate(fd, 4096 + (64 << 10)), 0);
