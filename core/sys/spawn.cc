@@ -278,7 +278,7 @@ Result<void> await_exec(int status_fd, const std::string& path) {
 
 Result<Child> spawn(const SpawnOptions& options) {
   BOOST_OUTCOME_TRY(check(options));
-  std::vector<char*> argv = pointers_to(options.argv.empty() ? std::vector<std::string>{} : options.argv);
+  std::vector<char*> argv = pointers_to(options.argv);
   if (options.argv.empty()) argv.insert(argv.begin(), const_cast<char*>(options.path.c_str()));
   std::vector<char*> environment = pointers_to(options.environment);
 
