@@ -47,10 +47,11 @@ Result<void> append_nft(std::vector<FilterTable>& tables) {
 }
 
 // One name a line; the file is there once the family's module is loaded.
-Result<void> append_legacy(const char* file, const char* family, std::vector<FilterTable>& tables) {
+Result<void> append_legacy(const char* file, const char* family, UnreadableLegacy unreadable, std::vector<FilterTable>& tables) {
   auto text = read_text_file(std::string("/proc/thread-self/net/") + file);
   if (!text) {
     if (text.error().code == ENOENT) return success();
+    if (text.error().code == EACCES && unreadable == UnreadableLegacy::kPassOver) return success();
     return fail(ErrorKind::kUnavailable, "cannot list the namespace's iptables tables: " + text.error().detail);
   }
   std::string_view left = text.value();
@@ -64,12 +65,12 @@ Result<void> append_legacy(const char* file, const char* family, std::vector<Fil
 
 }  // namespace
 
-Result<std::vector<FilterTable>> list_filter_tables() {
+Result<std::vector<FilterTable>> list_filter_tables(UnreadableLegacy unreadable) {
   std::vector<FilterTable> tables;
   BOOST_OUTCOME_TRY(append_nft(tables));
-  BOOST_OUTCOME_TRY(append_legacy("ip_tables_names", "legacy ip", tables));
-  BOOST_OUTCOME_TRY(append_legacy("ip6_tables_names", "legacy ip6", tables));
-  BOOST_OUTCOME_TRY(append_legacy("arp_tables_names", "legacy arp", tables));
+  BOOST_OUTCOME_TRY(append_legacy("ip_tables_names", "legacy ip", unreadable, tables));
+  BOOST_OUTCOME_TRY(append_legacy("ip6_tables_names", "legacy ip6", unreadable, tables));
+  BOOST_OUTCOME_TRY(append_legacy("arp_tables_names", "legacy arp", unreadable, tables));
   return tables;
 }
 

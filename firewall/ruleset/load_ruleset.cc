@@ -47,7 +47,7 @@ Result<LoadedRuleset> load_ruleset() {
 }
 
 Result<void> check_ruleset(const LoadedRuleset& loaded) {
-  BOOST_OUTCOME_TRY(auto tables, list_filter_tables());
+  BOOST_OUTCOME_TRY(auto tables, list_filter_tables(UnreadableLegacy::kPassOver));
   bool found = false;
   for (const FilterTable& table : tables) {
     if (table == FilterTable{"inet", std::string(kTableName)}) {

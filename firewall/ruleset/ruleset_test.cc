@@ -46,6 +46,8 @@ TEST(LoadRuleset, LoadsInOneTransactionAndIsRecognised) {
 TEST(LoadRuleset, NoticesEveryLaterChange) {
   for (const char* change : {"nft flush ruleset", "nft add table ip other", "nft add rule inet sallyport leaving accept",
                              "nft flush ruleset; nft add table inet sallyport", "iptables-legacy -L >/dev/null"}) {
+    // Only the kernel's root can make a legacy table here, and see it.
+    if (std::string_view(change).starts_with("iptables") && ::geteuid() != 0) continue;
     if (std::string_view(change).starts_with("iptables") && ::access("/usr/sbin/iptables-legacy", X_OK) != 0) continue;
     in_new_namespace([change] {
       auto loaded = load_ruleset();
@@ -62,10 +64,10 @@ TEST(LoadRuleset, RefusesBesideAnotherTable) {
 
 TEST(PacketFilters, ListsTablesOfEveryFamily) {
   in_new_namespace([] {
-    auto none = list_filter_tables();
+    auto none = list_filter_tables(UnreadableLegacy::kPassOver);
     if (!none || !none.value().empty()) return false;
     if (std::system("nft 'add table ip6 a; add table arp b; add table netdev c; add table inet d'") != 0) return false;
-    auto four = list_filter_tables();
+    auto four = list_filter_tables(UnreadableLegacy::kPassOver);
     return four && four.value().size() == 4;
   });
 }
