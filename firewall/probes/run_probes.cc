@@ -8,6 +8,13 @@
 
 namespace sallyport::firewall {
 
+namespace {
+
+// When something is open already, the answers only add to the evidence: lost packets are not waited for to the end.
+constexpr auto kPatienceAfterFailure = std::chrono::milliseconds(300);
+
+}  // namespace
+
 // Structure and refusals take no time, so that the whole deadline is left for the answers.
 std::vector<ProbeOutcome> run_probes(const ProbeContext& context) {
   std::vector<ProbeOutcome> outcomes;
@@ -17,7 +24,10 @@ std::vector<ProbeOutcome> run_probes(const ProbeContext& context) {
     if (info.kind == ProbeKind::kRefused) outcomes.push_back(probe_refused(info.probe));
     if (info.kind == ProbeKind::kTcp || info.kind == ProbeKind::kDns) to_answer.push_back(info.probe);
   }
-  for (ProbeOutcome& outcome : probe_answered(to_answer, context)) outcomes.push_back(std::move(outcome));
+  ProbeContext rest = context;
+  bool is_open = std::ranges::any_of(outcomes, [](const ProbeOutcome& outcome) { return outcome.status == ProbeStatus::kFailed; });
+  if (is_open) rest.deadline = rest.deadline.earlier(Deadline::after(kPatienceAfterFailure));
+  for (ProbeOutcome& outcome : probe_answered(to_answer, rest)) outcomes.push_back(std::move(outcome));
   auto place = [](const ProbeOutcome& outcome) {
     return std::ranges::find(all_probes(), outcome.probe, &ProbeInfo::probe) - all_probes().begin();
   };

@@ -1,0 +1,19 @@
+// sallyport-attach that makes the hole named by SALLYPORT_HOLE after its work and before its self-test.
+#include <cstdio>
+#include <cstdlib>
+
+#include "firewall/attach/attach.h"
+#include "tests/holes/hole.h"
+
+int main() {
+  constexpr int kChannel = 3;
+  const char* hole = std::getenv("SALLYPORT_HOLE");
+  auto attached = sallyport::firewall::attach_namespace(kChannel);
+  if (!attached) return 1;
+  auto made = sallyport::holes::make_hole(hole ? hole : "none");
+  if (!made) {
+    std::fprintf(stderr, "%s\n", made.error().detail.c_str());
+    return 3;
+  }
+  return sallyport::firewall::answer_self_test(kChannel, attached.value()) ? 0 : 1;
+}
