@@ -1,0 +1,45 @@
+#include "proxy/client/connection.h"
+
+namespace sallyport::proxy {
+
+ClientConnection::ClientConnection(Task& task, ClientForm form, std::unique_ptr<net::SocketStream> stream,
+                                   std::optional<net::Endpoint> destination)
+    : task_(task), form_(form), stream_(std::move(stream)), destination_(std::move(destination)), id_(task.next_connection()) {
+  phase_.owner = life_.owner = this;
+  ++task_.clients;
+  task_.scope().enlist(*this);
+}
+
+ClientConnection::~ClientConnection() { --task_.clients; }
+
+Awaitable<Result<std::size_t>> ClientConnection::read_more() {
+  if (input_.full()) co_return fail(ErrorKind::kOverloaded, "the input buffer is full");
+  auto reading = stream_->read_some(input_.room());
+  auto got = co_await std::move(reading);
+  if (got) input_.filled(got.value());
+  co_return got;
+}
+
+void ClientConnection::expect_until(Deadline deadline, Expired meaning) noexcept {
+  phase_.meaning = meaning;
+  task_.services().wheel.arm(phase_, deadline);
+}
+
+void ClientConnection::end_at(Deadline deadline) noexcept {
+  life_.meaning = Expired::kDuration;
+  task_.services().wheel.arm(life_, deadline);
+}
+
+void ClientConnection::Timer::expired() noexcept {
+  owner->expired_ = meaning;
+  owner->abort_both();
+}
+
+void ClientConnection::abort(async::CancelReason) noexcept { abort_both(); }
+
+void ClientConnection::abort_both() noexcept {
+  stream_->abort(net::CloseReason::kReset);
+  if (upstream_ != nullptr) upstream_->abort(net::CloseReason::kReset);
+}
+
+}  // namespace sallyport::proxy

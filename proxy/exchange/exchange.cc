@@ -1,0 +1,136 @@
+// Exchange, from end to end: order of the steps, retry, limits, failure, accounting.
+#include "proxy/exchange/exchange.h"
+
+namespace sallyport::proxy {
+
+using audit::FieldId;
+using policy::ReasonCode;
+
+bool Exchange::fail_with(ReasonCode reason, std::string detail) {
+  if (!fault_) fault_ = Fault{reason, std::move(detail)};
+  return false;
+}
+
+void Exchange::reach_limit(Resource resource, bool rule_limit) {
+  fail_with(resource == Resource::kUpload ? ReasonCode::kBudgetUpload : ReasonCode::kBudgetDownload);
+  task_.limit_reached(to_string(resource), rule_limit ? static_cast<int>(destination_.rule().index) : -1);
+}
+
+void Exchange::touch() noexcept {
+  auto now = Clock::now();
+  if (now - touched_ < std::chrono::milliseconds(500)) return;
+  touched_ = now;
+  auto idle = task_.idle_limit().value_or(ClientConnection::kIdleTime);
+  client_.expect_until(Deadline(now + idle), Expired::kIdle);
+}
+
+// A kept-alive connection may have been closed by the upstream just as it was used; nothing has then been done there for sure.
+bool Exchange::may_retry() const noexcept {
+  bool safe = method_ == "GET" || method_ == "HEAD" || method_ == "OPTIONS";
+  return upstream_ && upstream_->reused && !upstream_spoke_ && safe && !request_body_.has_body() && fault_ &&
+         fault_->reason == ReasonCode::kUpstreamClosed && client_.expired() == Expired::kNothing;
+}
+
+Awaitable<bool> Exchange::exchange_once() {
+  auto connecting = connect();
+  if (!co_await std::move(connecting)) co_return false;
+  // A failed write is no answer yet: the upstream may have answered before it closed, and reading tells.
+  auto sending = send_head();
+  (void)co_await std::move(sending);
+  if (!body_done_) {
+    body_joined_ = false;
+    if (auto spawned = task_.scope().spawn(pump_body_then_tell()); !spawned) {
+      body_joined_ = true;
+      co_return fail_with(ReasonCode::kOverloaded, spawned.error().detail);
+    }
+  }
+  auto reading = read_response_head();
+  if (!co_await std::move(reading)) co_return false;
+  auto relaying = relay_response();
+  co_return co_await std::move(relaying);
+}
+
+Awaitable<bool> Exchange::run() {
+  bool done = false;
+  if (!fault_) {
+    touch();
+    auto reserving = reserve_upload();
+    if (co_await std::move(reserving)) {
+      auto exchanging = exchange_once();
+      done = co_await std::move(exchanging);
+      if (!done && may_retry()) {
+        fault_.reset();
+        upstream_.reset();
+        auto taking = limits_.take_all(Resource::kUpload, request_text_.size());
+        auto taken = co_await std::move(taking);
+        reserved_up_ += taken.amount;
+        if (taken.amount == 0) {
+          reach_limit(Resource::kUpload, taken.rule_limit);
+        } else {
+          task_.pool().clear();  // its neighbours are as old
+          auto again = exchange_once();
+          done = co_await std::move(again);
+        }
+      }
+    }
+  }
+  auto joining = join_body();
+  co_await std::move(joining);
+  client_.set_upstream(nullptr);
+  account();
+  if (!done) {
+    upstream_.reset();
+    auto refusing = refuse();
+    co_return co_await std::move(refusing);
+  }
+  if (upstream_ && response_.keep_alive && body_done_ && !discard_body_) task_.pool().give_back(destination_, std::move(upstream_));
+  co_return client_keep_alive_ && body_done_;
+}
+
+// Once a byte of the response has gone out there is nothing left to say but a reset.
+Awaitable<bool> Exchange::refuse() {
+  auto fault = fault_.value_or(Fault{ReasonCode::kUpstreamClosed, "the client or the upstream went away"});
+  if (answering_ || !fault_) {
+    (void)record_request(policy::to_string(fault.reason));
+    client_.abort_both();
+    co_return false;
+  }
+  Decision d;
+  d.layer = Layer::kHttp;
+  d.form = client_.form();
+  d.connection = client_.id();
+  d.reason = fault.reason;
+  d.rule = destination_.rule();
+  d.target = &destination_.target();
+  d.port = destination_.port().value();
+  d.method = method_;
+  d.path = target_;
+  d.detail = fault.detail;
+  HttpAnswer answer{0, client_minor_, method_ == "HEAD", client_keep_alive_ && body_done_ && !discard_body_};
+  auto refusing = refuse_http(client_, d, answer);
+  co_return co_await std::move(refusing);
+}
+
+void Exchange::account() noexcept {
+  limits_.put_back(Resource::kUpload, reserved_up_);
+  reserved_up_ = 0;
+  auto& use = task_.destinations().of(destination_.target(), destination_.port());
+  ++use.requests;
+  use.bytes_up += up_;
+  use.bytes_down += down_;
+}
+
+Result<audit::Sequence> Exchange::record_request(std::string_view error) {
+  auto duration = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - started_).count();
+  audit::RecordBuilder r(audit::RecordKind::kRequest, task_.id());
+  r.text(FieldId::kDecisionId, decision_id_).number(FieldId::kConnectionId, client_.id());
+  r.text(FieldId::kRule, destination_.rule().id).text(FieldId::kMethod, method_).text(FieldId::kPath, target_);
+  r.text(FieldId::kNameUsed, destination_.target().text()).number(FieldId::kPort, destination_.port().value());
+  if (upstream_) r.text(FieldId::kAddressDialled, upstream_->endpoint.text());
+  r.number(FieldId::kStatus, response_.status).number(FieldId::kBytesUp, up_).number(FieldId::kBytesDown, down_);
+  r.number(FieldId::kDurationUs, static_cast<std::uint64_t>(duration));
+  if (!error.empty()) r.text(FieldId::kError, error);
+  return task_.services().recorder.append(r);
+}
+
+}  // namespace sallyport::proxy

@@ -1,0 +1,101 @@
+// Exchange: one allowed HTTP request to its upstream, and its response back to the client.
+//
+// The request is written canonically, its body streamed while the response is already being read; the last byte of the response is
+// held until the audit log has the request. Bytes are counted on the upstream side: heads, framing and bodies.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "core/http/chunk_decoder.h"
+#include "core/http/request_head.h"
+#include "core/http/response_head.h"
+#include "proxy/client/connection.h"
+#include "proxy/client/refusal.h"
+#include "proxy/tunnel/tunnel.h"
+
+namespace sallyport::proxy {
+
+class Exchange {
+ public:
+  // `head` and the views in it must stay valid until run() first reads from the client, which is after the request head has been
+  // written. `target` is the canonical origin-form. `decision_id`: what the audit log has it under.
+  Exchange(ClientConnection& client, policy::ApprovedDestination destination, const http::RequestHead& head, std::string target,
+           std::string decision_id);
+
+  // False: the client connection is of no further use.
+  Awaitable<bool> run();
+
+ private:
+  enum class Sent { kYes, kFailed, kLimit };
+  struct Fault {
+    policy::ReasonCode reason;
+    std::string detail;
+  };
+
+  // Request side.
+  Result<void> write_head(const http::RequestHead& head);
+  Awaitable<bool> reserve_upload();
+  Awaitable<bool> connect();
+  Awaitable<bool> send_head();
+  Awaitable<void> pump_body();
+  Awaitable<void> pump_body_then_tell();
+  Awaitable<bool> pump_length();
+  Awaitable<bool> pump_chunked();
+  Awaitable<bool> send_chunk(std::string_view data);
+  Awaitable<bool> to_upstream(std::string_view first, std::string_view second = {});
+  Awaitable<void> join_body();
+
+  // Response side.
+  Awaitable<bool> exchange_once();
+  Awaitable<bool> read_response_head();
+  Awaitable<bool> pass_interim();
+  Awaitable<bool> relay_response();
+  Awaitable<bool> relay_length(std::uint64_t left);
+  Awaitable<bool> relay_chunked();
+  Awaitable<bool> relay_until_close();
+  void append_body(std::string_view data);
+  Awaitable<bool> flush(std::string_view data = {});
+  Awaitable<bool> finish(std::string_view last = {});
+  Awaitable<Result<std::size_t>> read_upstream();
+
+  Awaitable<bool> refuse();
+  bool fail_with(policy::ReasonCode reason, std::string detail = {});
+  void reach_limit(Resource resource, bool rule_limit);
+  Result<audit::Sequence> record_request(std::string_view error);
+  bool may_retry() const noexcept;
+  void account() noexcept;
+  void touch() noexcept;
+
+  ClientConnection& client_;
+  Task& task_;
+  std::shared_ptr<const policy::CompiledPolicy> policy_;  // keeps the rule's id alive
+  policy::ApprovedDestination destination_;
+  LimitSet limits_;
+  Clock::time_point started_ = Clock::now();
+  Clock::time_point touched_{};
+
+  // Of the request, copied: the input buffer moves while its body is read.
+  std::string method_, target_, decision_id_;
+  std::uint8_t client_minor_;
+  bool client_keep_alive_;
+  http::Framing request_body_;
+  std::string request_text_;
+  bool head_valid_ = true;
+
+  std::unique_ptr<UpstreamConnection> upstream_;
+  std::uint64_t reserved_up_ = 0;  // taken of the upload allowance, not yet written
+  std::uint64_t up_ = 0, down_ = 0;
+  bool body_done_ = true, body_joined_ = true, discard_body_ = false;
+  async::Event body_ended_;
+
+  http::ResponseHead response_;
+  http::Framing client_body_;
+  std::string out_;  // for the client, not yet written
+  bool answering_ = false;        // a byte of the final response has gone out
+  bool upstream_spoke_ = false;
+  std::optional<Fault> fault_;
+};
+
+}  // namespace sallyport::proxy

@@ -1,0 +1,11 @@
+#include "proxy/syscalls.h"
+
+namespace sallyport::proxy {
+
+// The event loop, TCP and UDP, descriptors from control; nothing of files.
+sys::SyscallFilter proxy_syscalls() {
+  return sys::SyscallFilter().event_loop().sockets_inet().splice().receive_descriptors().shared_memory().allow("pread64").allow("fstat").allow(
+      "newfstatat");
+}
+
+}  // namespace sallyport::proxy

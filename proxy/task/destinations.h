@@ -1,0 +1,35 @@
+// Destinations: what a task used, by name and port, for its receipt. Bounded: past kMax the rest is counted as others.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "policies/engine/target.h"
+
+namespace sallyport::proxy {
+
+struct DestinationUse {
+  std::uint64_t connections = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t denied = 0;
+  std::uint64_t bytes_up = 0;
+  std::uint64_t bytes_down = 0;
+};
+
+class Destinations {
+ public:
+  static constexpr std::size_t kMax = 256;
+
+  // The counters for a target, or those of all others. Valid as long as the Destinations.
+  DestinationUse& of(const policy::Target& target, Port port);
+  const std::unordered_map<std::string, DestinationUse>& named() const noexcept { return named_; }
+  const DestinationUse& others() const noexcept { return others_; }
+  DestinationUse total() const noexcept;
+
+ private:
+  std::unordered_map<std::string, DestinationUse> named_;  // by authority
+  DestinationUse others_;
+};
+
+}  // namespace sallyport::proxy

@@ -1,0 +1,107 @@
+// Task: one task's policy, names, budgets, counters and open work, on its home thread.
+//
+// A connection belongs to the task whose listener accepted it; nothing else identifies a task. Created by control's AddTask,
+// serves probes only until run(), and nothing any more after end(). Not thread-safe; owned by the control link.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/async/task_scope.h"
+#include "core/base/ids.h"
+#include "policies/engine/decide.h"
+#include "policies/engine/policy.h"
+#include "proxy/limits/limit_set.h"
+#include "proxy/recorder/recorder.h"
+#include "proxy/task/decision.h"
+#include "proxy/task/denial_log.h"
+#include "proxy/task/destinations.h"
+#include "proxy/upstream/dialer.h"
+#include "proxy/upstream/upstream_pool.h"
+#include "resolver/answers/synthetic_pool.h"
+
+namespace sallyport::proxy {
+
+// What a proxy thread lends to its tasks. All outlive every task.
+struct ThreadServices {
+  Executor executor;
+  async::DeadlineWheel& wheel;
+  Recorder& recorder;
+  Dialer& dialer;
+};
+
+struct TaskSettings {
+  TaskId id;
+  std::shared_ptr<const policy::CompiledPolicy> policy;
+  resolver::SyntheticPool names;
+  LeaseSource& leases;
+  // Told once for each limit that fires.
+  std::function<void(std::string_view limit, int rule)> limit_reached;
+};
+
+class Task {
+ public:
+  enum class Phase : std::uint8_t { kAttached, kRunning, kEnded };
+  static constexpr std::size_t kMaxClientConnections = 12'000;
+  static constexpr std::size_t kMaxCoroutines = 3 * kMaxClientConnections;
+
+  Task(const ThreadServices& services, TaskSettings settings);
+
+  const TaskId& id() const noexcept { return settings_.id; }
+  const policy::CompiledPolicy& policy() const noexcept { return *settings_.policy; }
+  std::shared_ptr<const policy::CompiledPolicy> policy_snapshot() const noexcept { return settings_.policy; }
+  resolver::SyntheticPool& names() noexcept { return settings_.names; }
+  UpstreamPool& pool() noexcept { return pool_; }
+  DenialLog& denials() noexcept { return denials_; }
+  Destinations& destinations() noexcept { return destinations_; }
+  async::TaskScope& scope() noexcept { return scope_; }
+  const ThreadServices& services() const noexcept { return services_; }
+
+  Phase phase() const noexcept { return phase_; }
+  void run() noexcept { phase_ = Phase::kRunning; }
+  // Refuses new work, aborts what is open (with resets), joins.
+  Awaitable<void> end(async::CancelReason reason);
+
+  // The policy's word, with the floor above it.
+  policy::NameVerdict decide_name(const HostName& name) const;
+  policy::ConnectionVerdict decide_connection(const policy::ConnectionRequest& request) const;
+  policy::HttpVerdict decide_http(const policy::HttpRequest& request) const;
+
+  // Budget of the task and, where the rule has limits, of the rule.
+  LimitSet limits(const policy::RuleRef& rule) noexcept;
+  AllowanceSet& allowances() noexcept { return allowances_; }
+  AllowanceSet* rule_allowances(std::uint32_t rule) noexcept;
+  // kOverloaded when the concurrent limit of the task or rule is reached.
+  Result<ConnectionSlot> open_slot(const policy::RuleRef& rule);
+  // The moment a connection accepted now must end; never() without such a limit.
+  Deadline connection_deadline(const policy::RuleRef& rule, Clock::time_point opened) const noexcept;
+  std::optional<std::chrono::seconds> idle_limit() const noexcept { return settings_.policy->budgets().idle; }
+  void limit_reached(std::string_view limit, int rule);
+
+  std::uint64_t next_connection() noexcept { return ++connections_; }
+  std::uint64_t dns_queries = 0;
+  std::size_t clients = 0;  // open client connections
+
+  // Appends the record; a denial also enters the log and the counters. kOverloaded or kUnavailable: it must not happen.
+  Result<RecordedDecision> record(const Decision& decision);
+
+ private:
+  ThreadServices services_;
+  TaskSettings settings_;
+  Phase phase_ = Phase::kAttached;
+  AllowanceSet allowances_;
+  std::vector<std::unique_ptr<AllowanceSet>> rule_allowances_;  // null for rules without limits
+  std::uint64_t open_ = 0;
+  std::vector<std::uint64_t> rule_open_;
+  UpstreamPool pool_;
+  DenialLog denials_;
+  Destinations destinations_;
+  std::uint64_t connections_ = 0;
+  std::uint64_t decisions_ = 0;
+  std::vector<std::string> limits_told_;
+  async::TaskScope scope_;
+};
+
+}  // namespace sallyport::proxy

@@ -1,0 +1,34 @@
+#include "proxy/tunnel/tunnel.h"
+
+namespace sallyport::proxy {
+
+using policy::ReasonCode;
+
+Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::ApprovedDestination& destination) {
+  Task& task = client.task();
+  auto slot = task.open_slot(destination.rule());
+  if (!slot) {
+    task.limit_reached("connections.concurrent", -1);
+    co_return OpenedUpstream{nullptr, {ReasonCode::kBudgetConcurrent, slot.error().detail}, false};
+  }
+  auto limits = task.limits(destination.rule());
+  auto taking = limits.take(Resource::kConnections, 1);
+  auto taken = co_await std::move(taking);
+  if (taken.amount == 0) {
+    task.limit_reached("connections.total", taken.rule_limit ? static_cast<int>(destination.rule().index) : -1);
+    co_return OpenedUpstream{nullptr, {ReasonCode::kBudgetConnections, ""}, taken.rule_limit};
+  }
+  auto dialling = task.services().dialer.dial(destination, Deadline::after(Dialer::kConnectTimeout));
+  auto outcome = co_await std::move(dialling);
+  if (!outcome) co_return OpenedUpstream{nullptr, std::move(outcome.failure), false};
+  if (task.phase() == Task::Phase::kEnded) co_return OpenedUpstream{nullptr, {ReasonCode::kTaskEnded, ""}, false};
+  auto connection = std::make_unique<UpstreamConnection>();
+  connection->stream = std::move(outcome.dialled.stream);
+  connection->endpoint = outcome.dialled.endpoint;
+  connection->dialled_at = Clock::now();
+  connection->slot = std::move(slot).value();
+  ++task.destinations().of(destination.target(), destination.port()).connections;
+  co_return OpenedUpstream{std::move(connection), {}, false};
+}
+
+}  // namespace sallyport::proxy

@@ -1,0 +1,60 @@
+// ResolverClient: asks sallyport-resolver for the addresses of a name. One channel a proxy thread, many questions at once.
+#pragma once
+
+#include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/async/deadline_wheel.h"
+#include "core/async/event.h"
+#include "core/base/host_name.h"
+#include "core/base/ip_address.h"
+#include "core/ipc/channel.h"
+
+namespace sallyport::proxy {
+
+enum class ResolveStatus { kOk, kNotFound, kNoAddress, kFailed, kTimedOut, kRefusedAddress, kOverloaded, kUnavailable };
+
+// Addresses are as the resolver gave them: the dialler checks each again.
+struct Resolved {
+  ResolveStatus status = ResolveStatus::kUnavailable;
+  std::vector<IpAddress> addresses;
+  std::string detail;  // for the operator; escaped
+};
+
+class ResolverClient {
+ public:
+  static constexpr std::size_t kMaxInFlight = 1024;
+
+  ResolverClient(Executor executor, async::DeadlineWheel& wheel, ipc::Channel channel);
+
+  // One question upstream, never repeated here. A dead resolver answers kUnavailable at once.
+  Awaitable<Resolved> resolve(const HostName& name, Deadline deadline);
+
+  // Reads answers until the channel ends; spawn once.
+  Awaitable<void> run();
+  void stop() noexcept;
+  bool alive() const noexcept { return alive_; }
+
+ private:
+  struct Waiting {
+    explicit Waiting(Executor executor) : answered(executor) {}
+    async::Event answered;
+    bool done = false;
+    Resolved result;
+  };
+  void take_answers();
+  void lose() noexcept;
+
+  Executor executor_;
+  async::DeadlineWheel& wheel_;
+  ipc::Channel channel_;
+  boost::asio::posix::basic_stream_descriptor<Executor> watch_;
+  std::unordered_map<std::uint64_t, Waiting*> waiting_;  // owned by the coroutine that waits
+  std::uint64_t next_id_ = 1;
+  bool alive_ = true;
+};
+
+}  // namespace sallyport::proxy
