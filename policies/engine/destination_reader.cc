@@ -31,7 +31,7 @@ class DestinationReading {
   std::optional<RuleTerms> read() {
     if (!node_.is_scalar() || node_.is_empty()) {
       bool list = node_.is_list();
-      return refuse(list ? "a rule is about one destination, not a list of them" : "needs a destination",
+      return refuse(list ? "a rule is about one destination, not a list of them" : "a rule needs a destination",
                     list ? "one rule for each" : "a destination, such as tls://cdn.example or GET http://api.example/**");
     }
     auto parts = split();
@@ -86,7 +86,8 @@ class DestinationReading {
     host = host.substr(1, host.size() - 2);
     return refuse(std::string(parts.scheme) + ":// is not supported yet" +
                       (has_path ? " (and its path is missing: https://h/** would be everything, https://h/ exactly /)" : ""),
-                  "tls://" + host + ", an opaque tunnel: host and port are enforced there, methods and paths are not");
+                  "tls://" + host + (action_ == Action::kAllow ? ", an opaque tunnel: host and port are enforced there, methods and paths are not"
+                                                               : ", which denies the whole port"));
   }
 
   std::optional<Scheme> scheme_of(const Parts& parts) {
@@ -119,6 +120,7 @@ class DestinationReading {
     std::string name(to_string(scheme));
     if (!parts.methods.empty())
       return refuse(name + ":// is an opaque tunnel, and nothing there reads methods", "the destination without methods");
+    if (is_range(parts)) return refuse("a rule is about one address, not a range of them", "one rule for each address that is needed");
     if (!parts.path.empty())
       return refuse(name + ":// is an opaque tunnel, and nothing there reads paths", name + "://HOST:PORT and nothing after it");
     auto where = read_authority(parts, scheme);
@@ -129,6 +131,7 @@ class DestinationReading {
   std::optional<std::pair<HostPattern, Port>> read_authority(const Parts& parts, Scheme scheme) {
     auto split = split_port(parts.authority);
     auto host = read_host({split.host, scheme, action_, node_.at}, reporter_);
+    if (!host && !split.has_port) return std::nullopt;
     auto port = read_port(split, scheme, node_.at, reporter_);
     if (!host || !port) return std::nullopt;
     return std::pair(*std::move(host), *port);
@@ -144,8 +147,20 @@ class DestinationReading {
     if (parts.path.find('{') != parts.path.npos || parts.path.find('}') != parts.path.npos)
       return refuse("placeholders in braces are not supported yet", "* for one segment");
     auto pattern = PathPattern::parse(parts.path);
-    if (!pattern) return refuse(pattern.error().detail, {});
+    if (!pattern) return path_fault(pattern.error().detail);
     return std::move(pattern).value();
+  }
+
+  std::nullopt_t path_fault(const std::string& detail) {
+    constexpr Text kWrite = ": write ";
+    auto at = detail.find(kWrite);
+    if (at != detail.npos) return refuse(detail.substr(0, at), detail.substr(at + kWrite.size()));
+    return refuse(detail, "segments of letters, digits and -._~ with single slashes between, anything else as %XX in upper case");
+  }
+
+  // "192.0.2.0/24"
+  static bool is_range(const Parts& parts) {
+    return IpPrefix::parse(std::string(parts.authority) + std::string(parts.path.substr(0, parts.path.find(':')))).has_value() && !parts.path.empty();
   }
 
   Action action_;

@@ -21,8 +21,13 @@ std::string joined(std::span<const std::string_view> words) {
 void report_unknown(const KeyTable& table, const YamlEntry& entry, Reporter& reporter) {
   std::vector<std::string_view> all(table.read.begin(), table.read.end());
   all.insert(all.end(), table.not_yet.begin(), table.not_yet.end());
+  for (const KeyHint& hint : table.hints) all.push_back(hint.key);
   std::string message = "unknown key " + quoted(entry.key) + " in " + std::string(table.where);
-  if (auto meant = did_you_mean(entry.key, all); !meant.empty())
+  auto meant = did_you_mean(entry.key, all);
+  auto hint = std::ranges::find(table.hints, meant, &KeyHint::key);
+  if (hint != table.hints.end() && !meant.empty())
+    reporter.error(entry.at, message + ": " + std::string(hint->sentence), entry.key, std::string(hint->advice));
+  else if (!meant.empty())
     reporter.error(entry.at, message + ": did you mean '" + std::string(meant) + "'?", entry.key, std::string(meant) + ":");
   else
     reporter.error(entry.at, message, entry.key, "one of " + joined(table.read));
@@ -53,7 +58,9 @@ bool check_key(const KeyTable& table, const YamlEntry& entry, Reporter& reporter
 
 bool require_map(const YamlNode& node, std::string_view name, std::string_view advice, Reporter& reporter) {
   if (node.is_map()) return true;
-  reporter.error(node.at, std::string(name) + ": holds keys and values, not " + std::string(kind_text(node)), node.text, std::string(advice));
+  std::string message = std::string(name) + " holds keys and values, " +
+                        (node.is_empty() ? "and there is nothing" : "not " + std::string(kind_text(node)));
+  reporter.error(node.at, std::move(message), node.text, std::string(advice));
   return false;
 }
 

@@ -19,12 +19,12 @@ using Text = std::string_view;
 constexpr std::array kKeys{Text("policy"), Text("rules"), Text("budgets")};
 constexpr std::array kNotYet{Text("use"), Text("on_denial"), Text("within"), Text("dns"), Text("tests"), Text("denied")};
 constexpr std::array kHints{
-    KeyHint{"allow", "allow belongs into a rule", "rules: and below it - allow: ..."},
-    KeyHint{"deny", "deny belongs into a rule", "rules: and below it - deny: ..."},
+    KeyHint{"allow", "allow belongs in a rule", "rules: and below it - allow: ..."},
+    KeyHint{"deny", "deny belongs in a rule", "rules: and below it - deny: ..."},
     KeyHint{"version", "the version follows the name", "policy: NAME/VERSION"},
     KeyHint{"name", "the name and version are one value", "policy: NAME/VERSION"},
     KeyHint{"limits", "limits belong to a rule, budgets to the policy", "budgets:"},
-    KeyHint{"addresses", "addresses belong into the configuration of the appliance, not into a policy", "the policy without it"},
+    KeyHint{"addresses", "addresses belong in the configuration of the appliance, not into a policy", "the policy without it"},
     KeyHint{"credentials", "credentials are configured on the appliance, never in a policy", "the policy without it"},
     KeyHint{"domains", "what is allowed stands in rules", "rules: and below it - allow: tls://api.example"},
     KeyHint{"network", "what is allowed stands in rules", "rules: and below it - allow: tls://api.example"}};
@@ -55,7 +55,7 @@ class Loading {
 
  private:
   void document(const YamlNode& root) {
-    if (!require_map(root, "a policy", "policy: NAME/1 and, below, rules:", reporter_)) return;
+    if (!require_map(root, "a policy file", "policy: NAME/1 and, below, rules:", reporter_)) return;
     for (const YamlEntry& entry : root.entries) check_key(kPolicy, entry, reporter_);
     identity(root);
     if (const YamlEntry* budgets = find(root, "budgets")) builder_.limit(read_budgets(budgets->value, reporter_));
@@ -78,6 +78,7 @@ class Loading {
   void rules(const YamlNode& root) {
     const YamlEntry* entry = find(root, "rules");
     if (entry == nullptr || entry->value.is_empty() || (entry->value.is_list() && entry->value.items.empty())) {
+      if (reporter_.failed()) return;
       Position at = entry == nullptr ? root.at : entry->at;
       return reporter_.warning(at, "there are no rules: this policy denies everything", {}, "rules: and below it - allow: tls://api.example");
     }

@@ -40,16 +40,16 @@ Result<void> check_canonical(std::string_view text) {
 Result<PathPattern> PathPattern::parse(std::string_view text) {
   BOOST_OUTCOME_TRY(check_canonical(text));
   if (static_cast<std::size_t>(std::ranges::count(text, '/')) > kMaxSegments)
-    return invalid("the path has more than 64 segments");
+    return invalid("the path has more than 64 segments: write a shorter one that ends in /**");
   if (static_cast<std::size_t>(std::ranges::count(text, '*')) > kMaxWildcards)
-    return invalid("the path has more than 8 stars");
+    return invalid("the path has more than 8 stars: write fewer, or '**'");
   std::vector<std::string> segments;
   PathTokens raw;
   split_path(text, raw);
   for (auto segment : raw) {
     BOOST_OUTCOME_TRY(auto read, read_segment(segment));
     if (read == kDeep && !segments.empty() && segments.back() == kDeep)
-      return invalid("'**' after '**' adds nothing: write one");
+      return invalid("'**' after '**' adds nothing: write '**' once");
     segments.push_back(std::move(read));
   }
   return PathPattern(std::move(segments));

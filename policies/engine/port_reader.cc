@@ -46,7 +46,7 @@ std::optional<Port> read_port(const HostAndPort& text, Scheme scheme, Position a
     auto digits = text.port.substr(std::min(text.port.find_first_not_of('0'), text.port.size() - 1));
     if (Port::parse(digits)) return refuse("a port has no leading zero", ":" + std::string(digits));
   }
-  return refuse("a port is a number from 1 to 65535", ":443");
+  return refuse("a port is a number from 1 to 65535", "a number, as in :443");
 }
 
 }  // namespace sallyport::policy

@@ -89,22 +89,24 @@ class Reading {
 
   // Spellings that look like a quantity and are not; an empty string when the fault is already reported.
   std::optional<std::string> trap(std::string_view digits, std::string_view unit) {
+    bool is_time = kind_.known.data() == kTimes.data();
+    if (unit.starts_with(':')) {
+      refuse(is_time ? "with colons is not read: it would be ambiguous" : "is not " + std::string(kind_.noun),
+             is_time ? "one number and one unit, as in 90m or 5400s" : std::string(kind_.example));
+      return "";
+    }
     if (digits.size() > 1 && digits[0] == '0') {
       auto first = digits.find_first_not_of('0');
       std::string plain(first == std::string_view::npos ? "0" : digits.substr(first));
       refuse("has a leading zero: it is not octal here, and not allowed", plain + std::string(unit));
       return "";
     }
-    if (digits == "0") {
+    bool is_zero = digits == "0" && (unit.empty() || std::ranges::find(kind_.known, unit, &Unit::text) != kind_.known.end());
+    if (is_zero) {
       refuse("of 0 would let nothing through", "a larger one, or no allow rule at all");
       return "";
     }
-    if (unit.starts_with(':')) {
-      refuse(kind_.foreign.data() == kForeignTimes.data() ? "with colons is not read: it would be ambiguous" : "is not " + std::string(kind_.noun),
-             kind_.foreign.data() == kForeignTimes.data() ? "one number and one unit, as in 90m or 5400s" : std::string(kind_.example));
-      return "";
-    }
-    if (unit.starts_with('.')) return "has a fraction; write a whole number of a smaller unit";
+    if (unit.starts_with('.')) return "is not a whole number";
     if (unit.starts_with(',') || unit.starts_with('_')) return "has a separator between its digits";
     return std::nullopt;
   }
@@ -112,12 +114,12 @@ class Reading {
   std::optional<std::uint64_t> factor_of(std::string_view digits, std::string_view unit) {
     if (kind_.known.empty()) {
       if (unit.empty()) return 1;
-      return refuse("is a count, and a count has no unit", std::string(digits));
+      return refuse("is not a count");
     }
     for (const Unit& known : kind_.known)
       if (known.text == unit) return known.factor;
     std::string number(digits);
-    if (unit.empty()) return refuse("has no unit", number + std::string(kind_.units) + ", or what is meant: " + std::string(kind_.example));
+    if (unit.empty()) return refuse("has no unit", number + std::string(kind_.units) + " (" + std::string(kind_.example) + ")");
     auto spelled = lower(unit.substr(std::min(unit.find_first_not_of(' '), unit.size())));
     if (spelled == "d" || spelled == "day" || spelled == "days") return refuse("is written in hours", std::to_string(24) + "h a day");
     for (const Foreign& foreign : kind_.foreign)

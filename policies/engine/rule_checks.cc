@@ -99,8 +99,9 @@ void check_covered(const PolicyBuilder& earlier, const Rule& rule, const RuleTer
   auto covering = rule.action == Action::kAllow ? covering_allow(here, terms) : here.deny_covering(terms);
   if (covering == kNoRuleIndex) return;
   const Rule& first = earlier.rules()[covering];
-  reporter.error(at, "this rule never decides: " + named(first) + " comes first and covers all of it", rule.text,
-                 "the policy without this rule, or this rule before line " + std::to_string(first.line));
+  std::string advice = "the policy without this rule";
+  if (rule.action == Action::kAllow) advice += ", or this rule before line " + std::to_string(first.line);
+  reporter.error(at, "this rule never decides: " + named(first) + " comes first and covers all of it", rule.text, std::move(advice));
 }
 
 void check_together(const PolicyBuilder& all, std::span<const Position> places, Reporter& reporter) {

@@ -43,8 +43,10 @@ bool is_id(std::string_view text) {
 void read_id(const YamlEntry& entry, ReadRule& out, Reporter& reporter) {
   out.has_id = true;
   out.id_at = entry.value.at;
-  out.rule.id = entry.value.text;
-  if (entry.value.is_scalar() && is_id(entry.value.text)) return;
+  if (entry.value.is_scalar() && is_id(entry.value.text)) {
+    out.rule.id = entry.value.text;
+    return;
+  }
   reporter.error(entry.value.at, "an id is 1 to 64 of the characters a-z, 0-9 and -, the first no -", entry.value.text, "id: price-list");
 }
 

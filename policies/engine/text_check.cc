@@ -28,8 +28,8 @@ struct Fault {
 Fault fault_of(char32_t c) {
   if (c == '\t') return {"a tab: YAML indents with spaces", "spaces instead"};
   if (c == '\r') return {"a carriage return: this file has Windows line ends", "the file with plain line feeds (dos2unix does it)"};
-  if (c == 0) return {"a NUL byte", {}};
-  if (c != '\n' && (c < 0x20 || c == 0x7f)) return {"a control character, " + code_point(c), {}};
+  if (c == 0) return {"a NUL byte", "the text without it"};
+  if (c != '\n' && (c < 0x20 || c == 0x7f)) return {"a control character, " + code_point(c), "the text without it"};
   if (hides(c)) return {"an invisible character, " + code_point(c) + ": the file would not mean what it shows", "the text without it"};
   return {};
 }

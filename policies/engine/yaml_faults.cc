@@ -64,8 +64,8 @@ Saying about(std::string_view problem, std::string_view context, std::string_vie
     return {"a quote is opened here and never closed", "the closing quote"};
   if (has_flow_braces(line) && context.find("flow mapping") != std::string_view::npos)
     return {"inside braces a further { or , ends the value", "the value in single quotes, or the keys on lines of their own"};
-  if (context.find("flow mapping") != std::string_view::npos) return {"a { is not closed by a }, or a comma is missing", {}};
-  if (context.find("flow sequence") != std::string_view::npos) return {"a [ is not closed by a ], or a comma is missing", {}};
+  if (context.find("flow mapping") != std::string_view::npos) return {"a { is not closed by a }, or a comma is missing", "the missing } or comma"};
+  if (context.find("flow sequence") != std::string_view::npos || context.find("flow node") != std::string_view::npos) return {"a [ is not closed by a ], or a comma is missing", "the missing ] or comma"};
   if (says("cannot start any token"))
     return {"a value cannot begin with this character in YAML", "the value in single quotes"};
   if (says("mapping values are not allowed"))

@@ -162,7 +162,7 @@ class Reader {
       out.plain = event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
       return true;
     }
-    if (depth > kMaxPolicyDepth) return refuse(out.at, "maps and lists are nested more than 8 deep", {}, {});
+    if (depth > kMaxPolicyDepth) return refuse(out.at, "maps and lists are nested more than 8 deep", {}, "a flatter file: a policy needs five levels at most");
     if (event.type == YAML_MAPPING_START_EVENT) {
       out.kind = YamlNode::Kind::kMap;
       out.flow = event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
@@ -190,7 +190,7 @@ class Reader {
       if (event->type == YAML_MAPPING_END_EVENT) return true;
       if (!plain_form(*event)) return false;
       Position at = position(event->start_mark);
-      if (event->type != YAML_SCALAR_EVENT) return refuse(at, "a key is one word, not a map or list", {}, {});
+      if (event->type != YAML_SCALAR_EVENT) return refuse(at, "a key is one word, not a map or list", {}, "key: value");
       YamlEntry& entry = out.entries.emplace_back();
       entry.key = text_of(*event);
       entry.at = at;
