@@ -1,0 +1,45 @@
+#include "resolver/start.h"
+
+#include "resolver/upstream/servers.h"
+
+namespace sallyport::resolver {
+namespace {
+
+using std::chrono::milliseconds;
+
+Result<milliseconds> time_of(std::uint32_t given, milliseconds usual, const char* what) {
+  if (given == 0) return usual;
+  if (given < 10 || given > 60'000) return fail(ErrorKind::kInvalid, std::string(what) + " must be 10 to 60000 ms");
+  return milliseconds(given);
+}
+
+Result<std::vector<net::Endpoint>> servers_of(const api::Start& start, const std::string& resolv_conf) {
+  if (start.servers().empty()) return read_resolv_conf(resolv_conf);
+  std::vector<std::string> texts(start.servers().begin(), start.servers().end());
+  return parse_servers(texts);
+}
+
+}  // namespace
+
+Result<StartSettings> read_start(const api::Start& start, const std::string& resolv_conf) {
+  StartSettings out;
+  UpstreamSettings& upstream = out.upstream;
+  BOOST_OUTCOME_TRY(upstream.total, time_of(start.total_timeout_ms(), upstream.total, "total_timeout_ms"));
+  BOOST_OUTCOME_TRY(upstream.attempt, time_of(start.try_timeout_ms(), std::min(upstream.attempt, upstream.total), "try_timeout_ms"));
+  if (upstream.attempt > upstream.total) return fail(ErrorKind::kInvalid, "try_timeout_ms is longer than total_timeout_ms");
+  if (start.max_in_flight() > 4096) return fail(ErrorKind::kInvalid, "max_in_flight must be 1 to 4096");
+  if (start.max_in_flight() != 0) upstream.max_in_flight = start.max_in_flight();
+  for (const auto& text : start.permit()) {
+    BOOST_OUTCOME_TRY(auto range, IpPrefix::parse(text));
+    out.addresses.permit.push_back(range);
+  }
+  for (const auto& text : start.own_addresses()) {
+    BOOST_OUTCOME_TRY(auto address, IpAddress::parse(text));
+    out.addresses.own_addresses.push_back(address);
+  }
+  BOOST_OUTCOME_TRY(upstream.servers, servers_of(start, resolv_conf));
+  out.user = start.user();
+  return out;
+}
+
+}  // namespace sallyport::resolver
