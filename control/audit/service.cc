@@ -131,7 +131,7 @@ bool Service::over_budget(Ring& ring, const audit::DecodedRecord& record) {
     audit::api::FromAudit told;
     told.mutable_task_over_budget()->set_task(std::string(record.task));
     told.mutable_task_over_budget()->set_bytes(account.bytes);
-    send_(told);
+    news_.push_back(std::move(told));
   }
   if (account.bytes <= most + kGraceBytes) return false;
   ring.state = Ring::State::kStalled;
@@ -190,7 +190,7 @@ void Service::close_ring(Ring& ring, const std::string& what) {
   audit::api::FromAudit told;
   told.mutable_ring_corrupt()->set_ring(ring.id);
   told.mutable_ring_corrupt()->set_what(escape_text(what));
-  send_(told);
+  news_.push_back(std::move(told));
 }
 
 // Writes what has been made, and only then accepts what has been taken. False when the disk is full: nothing is accepted.
@@ -212,6 +212,8 @@ Result<bool> Service::settle(Clock::time_point now) {
     ring->reader.accept(ring->tally);
     if (strict) ring->reader.mark_durable();
   }
+  for (const audit::api::FromAudit& told : news_) send_(told);
+  news_.clear();
   return true;
 }
 

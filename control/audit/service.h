@@ -108,6 +108,7 @@ class Service {
   std::size_t turn_ = 0;  // which ring is read first next
   std::map<std::string, TaskAccount, std::less<>> tasks_;
   std::deque<Waiting> waiting_;
+  std::vector<audit::api::FromAudit> news_;  // to be told once the lines that say so are in the file
   bool unsettled_ = false;    // records were taken and are not accepted yet
   bool strict_now_ = false;   // the group holds a strict record
   bool full_ = false;         // no disk space
