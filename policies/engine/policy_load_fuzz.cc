@@ -1,0 +1,34 @@
+// Any bytes as a policy file: loading ends, refuses with a reason or gives a policy, and what it says is printable. What
+// loads is asked a few questions.
+#include <cstdint>
+#include <cstdlib>
+
+#include "policies/engine/decide.h"
+#include "policies/engine/load.h"
+
+using namespace sallyport;
+using namespace sallyport::policy;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  auto outcome = load({reinterpret_cast<const char*>(data), size}, "fuzz.yaml");
+  bool failed = false;
+  for (const Diagnostic& d : outcome.diagnostics) {
+    failed |= d.severity == Severity::kError;
+    for (char c : render(d))
+      if (c != '\n' && (c < 0x20 || c >= 0x7f)) std::abort();
+  }
+  if (failed == (outcome.policy != nullptr)) std::abort();
+  if (!outcome.policy) return 0;
+  auto path = CanonicalPath::parse("/v1/a").value();
+  for (auto host : {"a.example", "b.a.example", "metadata.google.internal"}) {
+    auto name = HostName::parse(host).value();
+    auto known = decide_name(*outcome.policy, name);
+    for (std::uint16_t port : {80, 443, 5432}) {
+      auto connection = decide_connection(*outcome.policy, {Target(name), Port::of(port)});
+      auto http = decide_http(*outcome.policy, {Target(name), Port::of(port), "GET", path, ""});
+      if ((connection.allowed() || http.allowed()) && !known.allowed()) std::abort();
+      if (http.allowed() && connection.treatment != Treatment::kHttp) std::abort();
+    }
+  }
+  return 0;
+}
