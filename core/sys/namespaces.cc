@@ -134,6 +134,12 @@ Result<NamespaceId> current_namespace_id(NamespaceKind kind) { return id_at(path
 
 Result<NamespaceId> pid1_namespace_id(NamespaceKind kind) { return id_at(path_of("1", kind)); }
 
+Result<bool> shares_network_namespace(pid_t pid) {
+  BOOST_OUTCOME_TRY(auto ours, id_at("/proc/thread-self/net/dev"));
+  BOOST_OUTCOME_TRY(auto theirs, id_at("/proc/" + std::to_string(pid) + "/net/dev"));
+  return ours == theirs;
+}
+
 bool is_initial_user_namespace(NamespaceId id) noexcept {
   return id.inode == 0xEFFFFFFDU;  // PROC_USER_INIT_INO
 }

@@ -58,10 +58,14 @@ class Namespace {
   NamespaceId id_;
 };
 
-// The identities of the caller's and of pid 1's namespace. Pid 1's is kDenied for an ordinary user.
+// The identities of the caller's and of pid 1's namespace. Pid 1's needs the right to trace it: kDenied for an ordinary
+// user, and for root where a sandbox around us takes that right.
 Result<NamespaceId> current_namespace_id(NamespaceKind kind);
 Result<NamespaceId> pid1_namespace_id(NamespaceKind kind);
 inline Result<Namespace> current_netns() { return Namespace::current(NamespaceKind::kNetwork); }
+// Whether the calling thread is in the network namespace of `pid`. Needs no rights over that process: the kernel shows
+// the same /proc/PID/net to all, with inode numbers of its own for each network namespace.
+Result<bool> shares_network_namespace(pid_t pid);
 // True for the initial user namespace, whose inode number is fixed.
 bool is_initial_user_namespace(NamespaceId id) noexcept;
 
