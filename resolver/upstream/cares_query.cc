@@ -41,6 +41,7 @@ Error failure(int status) {
 CaresQuery::CaresQuery(UpstreamContext& context, Deadline deadline, Done done)
     : context_(context),
       deadline_(deadline),
+      first_server_(context.first_server),
       done_(std::move(done)),
       timer_([](void* self) noexcept { static_cast<CaresQuery*>(self)->on_time(); }, this) {}
 
@@ -180,7 +181,7 @@ void CaresQuery::on_answer(int status, int timeouts, std::span<const std::uint8_
   }
   // Another server answered than the first one asked: begin with that next time.
   std::size_t servers = context_.settings.servers.size();
-  if (timeouts > 0 && servers > 1) context_.first_server = (context_.first_server + static_cast<std::size_t>(timeouts)) % servers;
+  if (timeouts > 0 && servers > 1) context_.first_server = (first_server_ + static_cast<std::size_t>(timeouts)) % servers;
   finish(std::vector<std::uint8_t>(reply.begin(), reply.end()));
 }
 

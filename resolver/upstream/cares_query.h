@@ -64,6 +64,7 @@ class CaresQuery : public std::enable_shared_from_this<CaresQuery> {
 
   UpstreamContext& context_;
   Deadline deadline_;
+  std::size_t first_server_;  // as this question was asked: both families of a name find out the same, once
   Done done_;
   ares_channel channel_ = nullptr;
   std::unordered_map<int, Watch> watches_;
