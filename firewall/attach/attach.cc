@@ -53,10 +53,11 @@ Result<Made> make_everything(int channel, AttachStep& step) {
   BOOST_OUTCOME_TRY(CheckedRequest checked, check_request(request, std::move(descriptors[0])));
 
   step = AttachStep::kIdentify;
-  BOOST_OUTCOME_TRY(Target target, identify(std::move(checked.netns), checked.pid));
+  BOOST_OUTCOME_TRY(Target target, identify(std::move(checked.netns)));
   step = AttachStep::kEnter;
   BOOST_OUTCOME_TRY(std::uint64_t cookie, enter(target, channel));
   step = AttachStep::kInspect;
+  BOOST_OUTCOME_TRY(check_inhabitants(target, checked.pid));
   // Needs the right to read the namespace's files, so before capabilities go.
   BOOST_OUTCOME_TRY(check_unused(target.owner_is_ours ? UnreadableLegacy::kRefuse : UnreadableLegacy::kPassOver));
   BOOST_OUTCOME_TRY(keep_network_capabilities());

@@ -53,6 +53,10 @@ Result<std::uint64_t> enter(const Target& target, int channel) {
     if (!entered) return fail(because("no right to enter the user namespace that owns it: is the task another user's?", std::move(entered).error()));
   }
   auto entered = target.netns.enter();
+  if (!entered && target.owner_is_ours) {
+    return fail(because("it belongs to the machine's own user namespace, so only root can attach to it (or make it with a user namespace of "
+                        "its own: unshare -Urn)", std::move(entered).error()));
+  }
   if (!entered) return fail(because("no right to enter it", std::move(entered).error()));
   BOOST_OUTCOME_TRY(std::uint64_t cookie, own_cookie());
   if (cookie == left || cookie == controls) return fail(ErrorKind::kDenied, "it is the network namespace that sallyport itself runs in");

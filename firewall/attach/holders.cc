@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <linux/capability.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <memory>
 #include <string>
@@ -30,14 +32,27 @@ Result<std::vector<pid_t>> all_processes() {
   return found;
 }
 
-Result<sys::NamespaceId> namespace_of(pid_t pid, sys::NamespaceKind kind) {
-  BOOST_OUTCOME_TRY(sys::Namespace opened, sys::Namespace::of_process(pid, kind));
-  return opened.id();
+// kUnavailable when the process has ended or is hidden.
+Result<ino_t> inode_of_net(const std::string& process) {
+  struct stat status {};
+  if (::stat(("/proc/" + process + "/net/dev").c_str(), &status) == 0) return status.st_ino;
+  return fail(ErrorKind::kUnavailable, "process " + process + " cannot be seen");
+}
+
+Result<bool> is_in_ours(pid_t pid) {
+  BOOST_OUTCOME_TRY(ino_t own, inode_of_net("thread-self"));
+  BOOST_OUTCOME_TRY(ino_t other, inode_of_net(std::to_string(pid)));
+  return own == other;
+}
+
+// A process into which even root may not look counts as one that has what its status says.
+bool is_below(pid_t pid, const sys::NamespaceId& owner) {
+  auto user = sys::Namespace::of_process(pid, sys::NamespaceKind::kUser);
+  return user && user.value().id() != owner;
 }
 
 Result<void> check_process(pid_t pid, const sys::NamespaceId& owner) {
-  BOOST_OUTCOME_TRY(sys::NamespaceId user, namespace_of(pid, sys::NamespaceKind::kUser));
-  if (user != owner) return success();  // below the owner: its capabilities do not count over the namespace
+  if (pid == ::getpid() || is_below(pid, owner)) return success();
   BOOST_OUTCOME_TRY(sys::ProcessCredentials credentials, sys::process_credentials(pid));
   if (!has_power(credentials)) return success();
   return fail(ErrorKind::kDenied, "process " + std::to_string(pid) +
@@ -53,24 +68,25 @@ bool has_power(const sys::ProcessCredentials& c) noexcept {
   return (held & kPower) != 0;
 }
 
-Result<void> check_member(const sys::NamespaceId& netns, pid_t pid) {
-  auto found = namespace_of(pid, sys::NamespaceKind::kNetwork);
-  if (!found) return fail(ErrorKind::kDenied, "process " + std::to_string(pid) + " cannot be looked at: " + found.error().detail);
-  if (found.value() == netns) return success();
+Result<void> check_not_of_pid1() {
+  BOOST_OUTCOME_TRY(bool is_ours, is_in_ours(1));
+  if (!is_ours) return success();
+  return fail(ErrorKind::kDenied, "it is the network namespace of pid 1, the machine's own (docker: not --network host)");
+}
+
+Result<void> check_member(pid_t pid) {
+  auto is_ours = is_in_ours(pid);
+  if (!is_ours) return fail(ErrorKind::kDenied, is_ours.error().detail);
+  if (is_ours.value()) return success();
   return fail(ErrorKind::kDenied, "process " + std::to_string(pid) + " is in another network namespace than the one given");
 }
 
-Result<void> check_holders(const sys::NamespaceId& netns, const sys::NamespaceId& owner, pid_t pid) {
-  if (pid != 0) {
-    BOOST_OUTCOME_TRY(check_member(netns, pid));
-    BOOST_OUTCOME_TRY(check_process(pid, owner));
-  }
+Result<void> check_holders(const sys::NamespaceId& owner) {
   BOOST_OUTCOME_TRY(std::vector<pid_t> processes, all_processes());
-  for (pid_t other : processes) {
-    auto seen = namespace_of(other, sys::NamespaceKind::kNetwork);
-    // Gone meanwhile, a zombie, or not for us to see: none of them can be looked at.
-    if (!seen || seen.value() != netns) continue;
-    auto checked = check_process(other, owner);
+  for (pid_t pid : processes) {
+    auto is_ours = is_in_ours(pid);
+    if (!is_ours || !is_ours.value()) continue;  // not here, or gone meanwhile
+    auto checked = check_process(pid, owner);
     if (!checked && checked.error().kind != ErrorKind::kUnavailable) return checked;
   }
   return success();
