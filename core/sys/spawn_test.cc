@@ -193,7 +193,7 @@ bool grandchild_ends(bool die_with_parent) {
   ExitStatus parent = in_child([&] {
     SpawnOptions options;
     options.path = "/bin/sleep";
-    options.argv = {"sleep", "3"};
+    options.argv = {"sleep", "2"};
     options.descriptors = {{5, life.write.get()}};
     options.die_with_parent = die_with_parent;
     return spawn(options) ? 0 : testing::kSetupFailed;
@@ -201,7 +201,7 @@ bool grandchild_ends(bool die_with_parent) {
   EXPECT_EQ(parent, exited(0));
   life.write.reset();
   pollfd wait{life.read.get(), POLLIN, 0};
-  return poll(&wait, 1, 1500) == 1;
+  return poll(&wait, 1, die_with_parent ? 5000 : 300) == 1;
 }
 
 TEST(Spawn, EndsTheChildWithItsParentWhenTold) {
