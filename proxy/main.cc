@@ -25,6 +25,13 @@ Result<net::AddressPolicy> address_policy(const api::Start& start) {
     BOOST_OUTCOME_TRY(auto address, IpAddress::parse(text));
     settings.own_addresses.push_back(address);
   }
+  for (const auto& text : start.own_sockets()) {
+    auto colon = text.rfind(':');
+    if (colon == std::string::npos) return fail(ErrorKind::kInvalid, "an own socket without a port");
+    BOOST_OUTCOME_TRY(auto address, IpAddress::parse(text.substr(0, colon)));
+    BOOST_OUTCOME_TRY(auto port, Port::parse(text.substr(colon + 1)));
+    settings.own_sockets.push_back({address, port});
+  }
   return net::AddressPolicy(std::move(settings));
 }
 
