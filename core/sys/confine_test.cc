@@ -313,7 +313,7 @@ TEST_P(Confine, MapsNoCode) {
   };
   EXPECT_EQ(control(map(PROT_READ | PROT_EXEC)), exited(0));
   EXPECT_EQ(confined(map(PROT_READ | PROT_WRITE)), exited(0));
-#if !defined(__has_feature) || !(__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
+#if !defined(__has_feature) || !__has_feature(thread_sanitizer)
   EXPECT_EQ(confined(map(PROT_READ | PROT_EXEC)), kKilled);
   EXPECT_EQ(confined([] {
               void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -172,11 +172,10 @@ SyscallFilter& SyscallFilter::allow(std::string_view name) {
 
 void SyscallFilter::allow_for_sanitizers() {
 #if defined(SALLYPORT_ASAN) || defined(SALLYPORT_TSAN)
-  // Shadow memory, stack bounds and reports.
-  allow_all({"mincore", "uname", "getrlimit", "prctl", "mprotect", "mmap", "sched_setaffinity", "tgkill"});
+  allow_all({"mincore", "uname"});  // shadow memory and reports
 #endif
 #if defined(SALLYPORT_TSAN)
-  allow_all({"clone", "personality"});
+  allow_all({"clone", "personality", "mmap", "mprotect", "prctl"});
 #endif
 }
 
