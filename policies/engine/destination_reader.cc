@@ -138,9 +138,11 @@ class DestinationReading {
   }
 
   std::optional<PathPattern> read_path(const Parts& parts) {
-    auto before = quoted(parts.whole);
-    before = before.substr(1, before.size() - 2);
-    if (parts.path.empty()) return refuse("the path is missing", before + "/** for everything, or " + before + "/ for exactly /");
+    if (parts.path.empty()) {
+      auto before = quoted(parts.whole);
+      before = before.substr(1, before.size() - 2);
+      return refuse("the path is missing", before + "/** for everything, or " + before + "/ for exactly /");
+    }
     if (parts.path.find('#') != parts.path.npos) return refuse("a fragment ('#') never reaches a server", "the destination without it");
     if (parts.path.find('?') != parts.path.npos)
       return refuse("a query stands in its own key, query:, which is not supported yet", "the destination without '?' and what follows");

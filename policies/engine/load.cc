@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 
 #include "policies/engine/key_table.h"
 #include "policies/engine/limits_reader.h"
@@ -10,6 +9,7 @@
 #include "policies/engine/rule_checks.h"
 #include "policies/engine/rule_reader.h"
 #include "policies/engine/text_check.h"
+#include "policies/engine/text_hash.h"
 
 namespace sallyport::policy {
 namespace {
@@ -92,13 +92,17 @@ class Loading {
     check_together(builder_, places_, reporter_);
   }
 
+  void identify(const ReadRule& read) {
+    auto [first, fresh] = ids_.try_emplace(read.rule.id, read.rule.line);
+    if (fresh) return;
+    reporter_.error(read.id_at, "the id " + quoted(read.rule.id) + " stands twice, first in line " + std::to_string(first->second),
+                    read.rule.id, "another id");
+  }
+
   void rule(const YamlNode& node, std::uint32_t index) {
     auto read = read_rule(node, index, reporter_);
     if (!read) return;
-    auto [first, fresh] = ids_.try_emplace(read->rule.id, read->rule.line);
-    if (!fresh)
-      reporter_.error(read->has_id ? read->id_at : read->at, "the id " + quoted(read->rule.id) + " stands twice, first in line " + std::to_string(first->second),
-                      read->rule.id, "another id");
+    if (read->has_id) identify(*read);
     check_covered(builder_, read->rule, read->terms, read->at, reporter_);
     places_.push_back(read->at);
     builder_.add(std::move(read->rule), std::move(read->terms));
@@ -108,7 +112,7 @@ class Loading {
   Reporter reporter_;
   PolicyBuilder builder_;
   std::vector<Position> places_;
-  std::unordered_map<std::string, std::uint32_t> ids_;
+  TextMap<std::uint32_t> ids_;  // to the lines where they stand
 };
 
 }  // namespace

@@ -40,9 +40,18 @@ bool is_id(std::string_view text) {
          std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
 }
 
+// "rule-7"
+bool is_given_id(std::string_view text) {
+  return text.starts_with("rule-") && text.size() > 5 && std::ranges::all_of(text.substr(5), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 void read_id(const YamlEntry& entry, ReadRule& out, Reporter& reporter) {
   out.has_id = true;
   out.id_at = entry.value.at;
+  if (is_given_id(entry.value.text)) {
+    reporter.error(entry.value.at, "ids like this are given to rules that have none", entry.value.text, "id: price-list");
+    return;
+  }
   if (entry.value.is_scalar() && is_id(entry.value.text)) {
     out.rule.id = entry.value.text;
     return;
