@@ -106,6 +106,13 @@ class Space:
         assert process.stdout.readline().strip() == "ready"
         return process
 
+    def child(self):
+        """The innermost descendant of the process, for makers that stay outside themselves."""
+        pid = self.pid
+        while children := Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            pid = int(children[0])
+        return pid
+
     def close(self):
         self.process.kill()
         self.process.wait(5)

@@ -61,6 +61,20 @@ def ordinary(program):
     made.close()
 
 
+def test_a_sandbox_of_bwrap_is_attached_to(program):
+    # Its network namespace belongs to bwrap's outer user namespace, whatever the process is in; lo is up already.
+    if not shutil.which("bwrap"):
+        pytest.skip("no bwrap here")
+    make = attach_client.as_user(attach_client.ORDINARY) + ["bwrap", "--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--die-with-parent"]
+    with Space("ordinary", make=make) as space:
+        inside = space.child()
+        with Attach(program, attach_client.ORDINARY) as run:
+            reply = run.request(f"/proc/{inside}/ns/net", inside)
+            assert reply.status == OK, reply.detail
+            with Proxy(run.listeners):
+                assert not [name for name, outcome in run.probe(os.urandom(16)).items() if outcome[0] == "failed"]
+
+
 CONNECT = """
 import socket, sys
 for target in sys.argv[1:]:
@@ -171,7 +185,7 @@ def test_attach_holds_the_network_capabilities_alone(program):
             wanted = (1 << 12) | (1 << 10) | (1 << 13)  # NET_ADMIN, NET_BIND_SERVICE, NET_RAW
             assert int(status["CapEff"], 16) == wanted and int(status["CapPrm"], 16) == wanted
             assert int(status["CapBnd"], 16) == 0 and int(status["CapInh"], 16) == 0 and int(status["CapAmb"], 16) == 0
-            assert status["NoNewPrivs"] == "1"
+            assert status["NoNewPrivs"] == "1" and status["Seccomp"] == "2"
 
 
 def test_every_port_of_every_address_is_caught(ready):  # transparent-003, transparent-006, firewall-001

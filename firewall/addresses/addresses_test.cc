@@ -28,10 +28,11 @@ TEST(ConfigureAddresses, SwitchesIpv6On) {  // firewall-002
 
 TEST(CheckRoutes, NoticesEveryOtherRoute) {
   for (const char* change :
-       {"ip route add blackhole 169.254.169.254", "ip -6 route add unreachable fd00:ec2::254", "ip route del local default table local",
-        "ip -6 route del local default table local", "ip route add table 77 192.0.2.0/24 dev lo", "ip addr add 192.0.2.9/32 dev lo",
-        "ip -6 addr add 2001:db8::9/128 dev lo", "ip route replace local default dev lo src 127.0.0.1 table 77", "ip link set lo down",
-        "sysctl -q net.ipv6.conf.lo.disable_ipv6=1"}) {
+       {"ip route add blackhole 169.254.169.254", "ip -6 route add unreachable fd00:ec2::254",
+        "ip route del local default table local", "ip -6 route del local default table local",
+        "ip route add table 77 192.0.2.0/24 dev lo", "ip addr add 192.0.2.9/32 dev lo",
+        "ip -6 addr add 2001:db8::9/128 dev lo", "ip route replace local default dev lo src 127.0.0.1 table 77",
+        "ip link set lo down", "sysctl -q net.ipv6.conf.lo.disable_ipv6=1"}) {
     in_new_namespace([change] {
       if (!configure_addresses() || std::system(change) != 0) {
         std::fprintf(stderr, "not made: %s\n", change);
@@ -51,8 +52,9 @@ TEST(CheckInterfaces, NoticesEveryOtherInterface) {
 }
 
 TEST(CheckRules, NoticesEveryOtherRule) {
-  for (const char* change : {"ip rule add from 10.77.0.2 lookup 77", "ip -6 rule add lookup 77", "ip rule del pref 32767",
-                             "ip -6 rule del pref 32766", "ip rule add pref 1 lookup main suppress_prefixlength 0"}) {
+  for (const char* change :
+       {"ip rule add from 10.77.0.2 lookup 77", "ip -6 rule add lookup 77", "ip rule del pref 32767",
+        "ip -6 rule del pref 32766", "ip rule add pref 1 lookup main suppress_prefixlength 0"}) {
     in_new_namespace([change] { return std::system(change) == 0 && !check_rules(); });
   }
 }

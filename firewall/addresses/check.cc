@@ -23,7 +23,8 @@ struct Expected {
 
 bool is_expected(const Route& route, std::vector<Expected>& expected) {
   if (!route.is_plain || route.type != RTN_LOCAL || route.interface != kLo) return false;
-  auto found = std::ranges::find_if(expected, [&](const Expected& e) { return e.to == route.to && e.table == route.table; });
+  auto found =
+      std::ranges::find_if(expected, [&](const Expected& e) { return e.to == route.to && e.table == route.table; });
   if (found == expected.end()) return false;
   found->seen = true;
   return true;
@@ -39,8 +40,10 @@ bool is_own_address_again(const Route& route, const IpAddress& own6) {
 Result<void> check_routes() {
   BOOST_OUTCOME_TRY(IpAddress own4, IpAddress::parse(kOwnAddress4));
   BOOST_OUTCOME_TRY(IpAddress own6, IpAddress::parse(kOwnAddress6));
-  std::vector<Expected> expected{{IpPrefix::of(own4, 32), RT_TABLE_LOCAL}, {IpPrefix::of(own4, 0), RT_TABLE_LOCAL},
-                                 {IpPrefix::of(own6, 128), RT_TABLE_LOCAL}, {IpPrefix::of(own6, 0), RT_TABLE_LOCAL}};
+  std::vector<Expected> expected{{IpPrefix::of(own4, 32), RT_TABLE_LOCAL},
+                                 {IpPrefix::of(own4, 0), RT_TABLE_LOCAL},
+                                 {IpPrefix::of(own6, 128), RT_TABLE_LOCAL},
+                                 {IpPrefix::of(own6, 0), RT_TABLE_LOCAL}};
   BOOST_OUTCOME_TRY(std::vector<Route> routes, list_routes());
   for (const Route& route : routes) {
     if (is_expected(route, expected) || is_kernel_loopback_route(route) || is_own_address_again(route, own6)) continue;
@@ -68,8 +71,8 @@ Result<void> check_rules() {
   BOOST_OUTCOME_TRY(std::vector<Rule> rules, list_rules());
   for (const Rule& rule : rules) {
     if (!is_default_rule(rule) || std::ranges::count(rules, rule) != 1) {
-      return fail(ErrorKind::kDenied, "there is a policy-routing rule of " + std::string(rule.is_v4 ? "IPv4" : "IPv6") + ", priority " +
-                                          std::to_string(rule.priority));
+      return fail(ErrorKind::kDenied, "there is a policy-routing rule of " + std::string(rule.is_v4 ? "IPv4" : "IPv6") +
+                                          ", priority " + std::to_string(rule.priority));
     }
   }
   // Without one of them the local table, and with it our routes, might not be asked.

@@ -34,7 +34,9 @@ class Request {
   Header& payload() {
     return *static_cast<Header*>(mnl_nlmsg_put_extra_header(head_, sizeof(Header)));
   }
-  void put(std::uint16_t type, const IpAddress& address) { mnl_attr_put(head_, type, address.bytes().size(), address.bytes().data()); }
+  void put(std::uint16_t type, const IpAddress& address) {
+    mnl_attr_put(head_, type, address.bytes().size(), address.bytes().data());
+  }
   void put(std::uint16_t type, std::uint32_t number) { mnl_attr_put_u32(head_, type, number); }
   nlmsghdr& message() { return *head_; }
 
@@ -93,13 +95,16 @@ Result<void> switch_ipv6_on() {
   for (std::string_view where : {"all", "default", "lo"}) {
     std::string path = "/proc/sys/net/ipv6/conf/" + std::string(where) + "/disable_ipv6";
     auto now = read_text_file(path);
-    if (!now) return fail(ErrorKind::kUnavailable, "the kernel has no IPv6 here; a task is not attached to a family that cannot be caught");
+    if (!now)
+      return fail(ErrorKind::kUnavailable,
+                  "the kernel has no IPv6 here; a task is not attached to a family that cannot be caught");
     if (now.value() == "0\n") continue;
     auto written = write_text_file(path, "0");
     if (!written) {
       return fail(Error{ErrorKind::kUnavailable, written.error().code,
-                        "IPv6 is switched off in this namespace and " + path + " cannot be written; start the container with "
-                        "sysctl net.ipv6.conf.all.disable_ipv6=0"});
+                        "IPv6 is switched off in this namespace and " + path +
+                            " cannot be written; start the container with "
+                            "sysctl net.ipv6.conf.all.disable_ipv6=0"});
     }
   }
   return success();

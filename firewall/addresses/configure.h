@@ -1,5 +1,5 @@
-// The addresses and routes of a task's namespace: lo up, one address of each family, and AnyIP routes that deliver every
-// address locally.
+// The addresses and routes of a task's namespace: lo up, one address of each family, and AnyIP routes that deliver
+// every address locally.
 #pragma once
 
 #include "core/base/result.h"
@@ -7,8 +7,8 @@
 namespace sallyport::firewall {
 
 // Configures the namespace the process is in, which must hold nothing yet. Needs CAP_NET_ADMIN over it. IPv6 that is
-// switched off by sysctl is switched on; where that is not possible, or the kernel has no IPv6, the result is kUnavailable:
-// a family that is not ours to catch is refused, never left open or assumed absent.
+// switched off by sysctl is switched on; where that is not possible, or the kernel has no IPv6, the result is
+// kUnavailable: a family that is not ours to catch is refused, never left open or assumed absent.
 Result<void> configure_addresses();
 
 // Success if the namespace has exactly the routes that configure_addresses makes. kDenied and what differs otherwise.

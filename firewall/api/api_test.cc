@@ -64,8 +64,8 @@ TEST(ProbeLine, RoundTripsEveryTcpProbeAndNoOther) {
 TEST(ProbeLine, RefusesWhateverIsNotExactlyOne) {
   const std::string good = "SALLYPORT-PROBE 000102030405060708090a0b0c0d0e0f raw-address\n";
   ASSERT_TRUE(parse_probe_line(good));
-  for (std::string bad : {std::string(), std::string("\n"), good.substr(0, good.size() - 1), good + "x", good + "\n", " " + good,
-                          std::string("SALLYPORT-PROBE 000102030405060708090a0b0c0d0e0f \n"),
+  for (std::string bad : {std::string(), std::string("\n"), good.substr(0, good.size() - 1), good + "x", good + "\n",
+                          " " + good, std::string("SALLYPORT-PROBE 000102030405060708090a0b0c0d0e0f \n"),
                           std::string("SALLYPORT-PROBE 000102030405060708090a0b0c0d0e0f nowhere\n"),
                           std::string("SALLYPORT-PROBE 000102030405060708090A0b0c0d0e0f raw-address\n"),
                           std::string("SALLYPORT-PROBE 000102030405060708090a0b0c0d0e0f raw-address \n"),
@@ -92,7 +92,7 @@ struct Passed {
   Passed() {
     for (const ProbeInfo& info : all_probes()) {
       bool recorded_kind = info.kind == ProbeKind::kTcp || info.kind == ProbeKind::kDns;
-      ProbeStatus status = recorded_kind                     ? ProbeStatus::kAnswered
+      ProbeStatus status = recorded_kind                      ? ProbeStatus::kAnswered
                            : info.kind == ProbeKind::kRefused ? ProbeStatus::kBlocked
                                                               : ProbeStatus::kClean;
       reported.push_back({info.probe, status, 0, ""});
@@ -250,7 +250,8 @@ TEST(AttachSession, FailsWhenTheProgramIsMissingOrAnswersNothing) {
 TEST(AttachSession, RefusesPoolsOfTheWrongFamily) {
   AttachOptions options = options_of("/bin/true");
   std::swap(options.pool4, options.pool6);
-  EXPECT_EQ(AttachSession::start(options, std::move(target_of_pid(::getpid()).value())).error().kind, ErrorKind::kInvalid);
+  EXPECT_EQ(AttachSession::start(options, std::move(target_of_pid(::getpid()).value())).error().kind,
+            ErrorKind::kInvalid);
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ Result<AttachRequest> request_for(const AttachOptions& options, pid_t pid) {
   return request;
 }
 
-// The text up to its NUL; attach has escaped it, and it is escaped for what attach should not be: trusted with terminals.
+// The text up to its NUL; attach has escaped it, and it is escaped for what attach should not be: trusted with
+// terminals.
 template <std::size_t N>
 std::string text_of(const std::array<char, N>& field) {
   std::string_view text(field.data(), ::strnlen(field.data(), N));
@@ -60,17 +61,33 @@ Result<std::size_t> descriptors_to_expect(int socket, Deadline deadline) {
   if (ready < 0) return fail_errno("poll");
   AttachReply reply;
   ssize_t got = ::recv(socket, &reply, sizeof reply, MSG_PEEK | MSG_DONTWAIT);
-  return got == static_cast<ssize_t>(sizeof reply) && reply.status == AttachStatus::kOk ? std::size_t{6} : std::size_t{0};
+  return got == static_cast<ssize_t>(sizeof reply) && reply.status == AttachStatus::kOk ? std::size_t{6}
+                                                                                        : std::size_t{0};
+}
+
+// That attach is right about the namespace, and that each listener is in it.
+Result<void> check_place(const AttachReply& reply, const sys::NamespaceId& target,
+                         std::span<const UniqueFd> listeners) {
+  bool is_right = reply.netns_device == target.device && reply.netns_inode == target.inode;
+  for (const UniqueFd& listener : listeners) {
+    std::uint64_t cookie = 0;
+    socklen_t size = sizeof cookie;
+    if (::getsockopt(listener.get(), SOL_SOCKET, SO_NETNS_COOKIE, &cookie, &size) != 0)
+      return fail_errno("SO_NETNS_COOKIE");
+    is_right = is_right && cookie == reply.netns_cookie;
+  }
+  if (is_right) return success();
+  return fail(ErrorKind::kInvalid, "sallyport-attach answers with listeners of another namespace");
 }
 
 Result<ProbeOutcome> outcome_of(const ProbeReport& report) {
-  bool known = std::ranges::any_of(all_probes(), [&](const ProbeInfo& info) {
-    return static_cast<std::uint8_t>(info.probe) == report.probe;
-  });
+  bool known = std::ranges::any_of(
+      all_probes(), [&](const ProbeInfo& info) { return static_cast<std::uint8_t>(info.probe) == report.probe; });
   if (!known || report.status < 1 || report.status > static_cast<std::uint8_t>(ProbeStatus::kFailed)) {
     return fail(ErrorKind::kInvalid, "sallyport-attach reports an unknown probe");
   }
-  return ProbeOutcome{static_cast<Probe>(report.probe), static_cast<ProbeStatus>(report.status), report.error, text_of(report.detail)};
+  return ProbeOutcome{static_cast<Probe>(report.probe), static_cast<ProbeStatus>(report.status), report.error,
+                      text_of(report.detail)};
 }
 
 }  // namespace
@@ -86,7 +103,7 @@ Result<AttachSession> AttachSession::start(const AttachOptions& options, AttachT
   spawn.environment = options.environment;
   spawn.descriptors = {{2, 2}, {3, theirs.get()}};
   BOOST_OUTCOME_TRY(sys::ChildProcess child, sys::ChildProcess::start(spawn));
-  AttachSession session(std::move(ours), std::move(child));
+  AttachSession session(std::move(ours), std::move(child), target.netns.id());
   theirs.reset();
   const int netns = target.netns.fd();
   BOOST_OUTCOME_TRY(send_message(session.channel_.get(), request, std::span(&netns, 1), Deadline::after(kSendLimit)));
@@ -102,12 +119,19 @@ Result<ListenerSet> AttachSession::receive_listeners(Deadline deadline) {
     return fail(ErrorKind::kDisconnected, "sallyport-attach ended without an answer");
   }
   BOOST_OUTCOME_TRY(check_head(reply.head, MessageKind::kAttachReply));
-  if (reply.status == AttachStatus::kRefused) return fail(Error{ErrorKind::kDenied, reply.error, text_of(reply.detail)});
-  if (reply.status != AttachStatus::kOk) return fail(Error{ErrorKind::kUnavailable, reply.error, text_of(reply.detail)});
+  if (reply.status == AttachStatus::kRefused)
+    return fail(Error{ErrorKind::kDenied, reply.error, text_of(reply.detail)});
+  if (reply.status != AttachStatus::kOk)
+    return fail(Error{ErrorKind::kUnavailable, reply.error, text_of(reply.detail)});
   std::vector<UniqueFd>& fds = received.value();
+  BOOST_OUTCOME_TRY(check_place(reply, target_, fds));
   return ListenerSet{{reply.netns_device, reply.netns_inode, reply.netns_cookie},
-                     std::move(fds[0]), std::move(fds[1]), std::move(fds[2]),
-                     std::move(fds[3]), std::move(fds[4]), std::move(fds[5])};
+                     std::move(fds[0]),
+                     std::move(fds[1]),
+                     std::move(fds[2]),
+                     std::move(fds[3]),
+                     std::move(fds[4]),
+                     std::move(fds[5])};
 }
 
 Result<std::vector<ProbeOutcome>> AttachSession::run_probes(const Nonce& nonce, Deadline deadline) {

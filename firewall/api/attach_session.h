@@ -6,10 +6,10 @@
 //   auto outcomes = session.run_probes(nonce, deadline);                 // the self-test; attach exits
 //   auto failures = verify_probes({nonce, resolver4}, outcomes, the proxy's records);
 //
-// Blocking, each call bounded by its deadline; fd() can be polled for the next answer instead. One thread at a time. Destroying it
-// kills and reaps attach; listeners already received stay valid. Errors: kDenied when the namespace is refused (the detail
-// says why and what to do), kUnavailable when attach cannot be started or a step does not work, kTimedOut, kDisconnected when
-// attach ends early, kInvalid when it answers something else than the protocol.
+// Blocking, each call bounded by its deadline; fd() can be polled for the next answer instead. One thread at a time.
+// Destroying it kills and reaps attach; listeners already received stay valid. Errors: kDenied when the namespace is
+// refused (the detail says why and what to do), kUnavailable when attach cannot be started or a step does not work,
+// kTimedOut, kDisconnected when attach ends early, kInvalid when it answers something else than the protocol.
 #pragma once
 
 #include <sys/types.h>
@@ -42,6 +42,7 @@ class AttachSession {
   // `target.netns` is passed to attach and closed here.
   static Result<AttachSession> start(const AttachOptions& options, AttachTarget target);
 
+  // Also verifies that every listener lies in the namespace that was asked for.
   Result<ListenerSet> receive_listeners(Deadline deadline);
   // Exactly one outcome per probe of all_probes(), in any order. attach has been reaped when this returns.
   Result<std::vector<ProbeOutcome>> run_probes(const Nonce& nonce, Deadline deadline);
@@ -51,10 +52,12 @@ class AttachSession {
   pid_t pid() const noexcept { return child_.pid(); }
 
  private:
-  AttachSession(UniqueFd channel, sys::ChildProcess child) noexcept : channel_(std::move(channel)), child_(std::move(child)) {}
+  AttachSession(UniqueFd channel, sys::ChildProcess child, sys::NamespaceId target) noexcept
+      : channel_(std::move(channel)), child_(std::move(child)), target_(target) {}
 
   UniqueFd channel_;
   sys::ChildProcess child_;
+  sys::NamespaceId target_;
 };
 
 }  // namespace sallyport::firewall

@@ -36,7 +36,8 @@ std::vector<UniqueFd> take_descriptors(msghdr& message) {
 
 }  // namespace
 
-Result<void> send_frame(int socket, std::span<const std::byte> frame, std::span<const int> descriptors, Deadline deadline) {
+Result<void> send_frame(int socket, std::span<const std::byte> frame, std::span<const int> descriptors,
+                        Deadline deadline) {
   if (descriptors.size() > kMaxDescriptors) return fail(ErrorKind::kInvalid, "attach channel: too many descriptors");
   iovec part{const_cast<std::byte*>(frame.data()), frame.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kMaxDescriptors * sizeof(int))> control{};
@@ -63,7 +64,8 @@ Result<void> send_frame(int socket, std::span<const std::byte> frame, std::span<
   }
 }
 
-Result<std::vector<UniqueFd>> receive_frame(int socket, std::span<std::byte> frame, std::size_t descriptors, Deadline deadline) {
+Result<std::vector<UniqueFd>> receive_frame(int socket, std::span<std::byte> frame, std::size_t descriptors,
+                                            Deadline deadline) {
   for (;;) {
     BOOST_OUTCOME_TRY(wait_for(socket, POLLIN, deadline));
     iovec part{frame.data(), frame.size()};
@@ -75,7 +77,8 @@ Result<std::vector<UniqueFd>> receive_frame(int socket, std::span<std::byte> fra
     message.msg_controllen = control.size();
     ssize_t got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got < 0 && errno == ECONNRESET) return fail(ErrorKind::kDisconnected, "attach channel: the other side has ended");
+    if (got < 0 && errno == ECONNRESET)
+      return fail(ErrorKind::kDisconnected, "attach channel: the other side has ended");
     if (got < 0) return fail_errno("attach channel: receive");
     std::vector<UniqueFd> taken = take_descriptors(message);
     if (got == 0) return fail(ErrorKind::kDisconnected, "attach channel: the other side has ended");

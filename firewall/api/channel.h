@@ -15,11 +15,13 @@ namespace sallyport::firewall {
 inline constexpr std::size_t kMaxDescriptors = 8;  // in one message
 
 // Sends one frame; a blocked peer is waited for until `deadline`. Descriptors are duplicated to the peer, not given up.
-Result<void> send_frame(int socket, std::span<const std::byte> frame, std::span<const int> descriptors, Deadline deadline);
+Result<void> send_frame(int socket, std::span<const std::byte> frame, std::span<const int> descriptors,
+                        Deadline deadline);
 
-// Receives one frame of exactly `frame.size()` bytes and exactly `descriptors` descriptors (close-on-exec). kInvalid for any other frame (its
-// descriptors are closed), kDisconnected at the end, kTimedOut.
-Result<std::vector<UniqueFd>> receive_frame(int socket, std::span<std::byte> frame, std::size_t descriptors, Deadline deadline);
+// Receives one frame of exactly `frame.size()` bytes and exactly `descriptors` descriptors (close-on-exec). kInvalid
+// for any other frame (its descriptors are closed), kDisconnected at the end, kTimedOut.
+Result<std::vector<UniqueFd>> receive_frame(int socket, std::span<std::byte> frame, std::size_t descriptors,
+                                            Deadline deadline);
 
 template <class Message>
   requires std::is_trivially_copyable_v<Message>

@@ -12,7 +12,8 @@
 
 namespace sallyport::firewall {
 
-// Which network namespace, as fstat(2) of its nsfs file tells; `cookie` is SO_NETNS_COOKIE, never used again before a reboot.
+// Which network namespace, as fstat(2) of its nsfs file tells; `cookie` is SO_NETNS_COOKIE, never used again before a
+// reboot.
 struct NetnsId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -24,7 +25,8 @@ struct ListenerSet {
   NetnsId netns;
   UniqueFd proxy4;   // TCP 127.0.0.1:3128, the explicit proxy
   UniqueFd proxy6;   // TCP [::1]:3128
-  UniqueFd caught4;  // TCP 0.0.0.0:15001, transparent: getsockname(2) of an accepted socket is the destination that was meant
+  UniqueFd caught4;  // TCP 0.0.0.0:15001, transparent: getsockname(2) of an accepted socket is the destination that was
+                     // meant
   UniqueFd caught6;  // TCP [::]:15001, likewise, V6ONLY
   UniqueFd dns4;     // UDP 0.0.0.0:53; the destination comes by IP_PKTINFO and the reply's source goes by it
   UniqueFd dns6;     // UDP [::]:53, V6ONLY; IPV6_RECVPKTINFO, and IPV6_FREEBIND so that replies may carry any source

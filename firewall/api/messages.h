@@ -28,11 +28,11 @@ struct MessageHead {
 
 struct AttachRequest {
   MessageHead head{kAttachProtocol, MessageKind::kAttachRequest};
-  std::uint32_t flags = 0;           // none defined; anything else is refused
-  std::int32_t pid = 0;              // a process of the task in that namespace whose capabilities are checked; 0: none known
+  std::uint32_t flags = 0;  // none defined; anything else is refused
+  std::int32_t pid = 0;     // a process of the task in that namespace whose capabilities are checked; 0: none known
   std::array<std::uint8_t, 4> pool4{};  // base of the task's synthetic IPv4 pool
   std::array<std::uint8_t, 16> pool6{};
-  std::uint8_t pool4_length = 0;     // prefix lengths
+  std::uint8_t pool4_length = 0;  // prefix lengths
   std::uint8_t pool6_length = 0;
   std::uint8_t padding[2]{};
 };
@@ -58,9 +58,9 @@ enum class AttachStep : std::uint32_t {
 struct AttachReply {
   MessageHead head{kAttachProtocol, MessageKind::kAttachReply};
   AttachStatus status{};
-  AttachStep step{};               // the last step that was begun
-  std::int32_t error = 0;          // errno value, 0: none
-  std::uint32_t packet_log = 0;    // 1 if the rules also log to NFLOG, 0 if the kernel does not offer it here
+  AttachStep step{};             // the last step that was begun
+  std::int32_t error = 0;        // errno value, 0: none
+  std::uint32_t packet_log = 0;  // 1 if the rules also log to NFLOG, 0 if the kernel does not offer it here
   std::uint64_t netns_device = 0;
   std::uint64_t netns_inode = 0;
   std::uint64_t netns_cookie = 0;

@@ -30,16 +30,19 @@ Result<ProbeCall> parse_probe_line(std::string_view line) {
   }
   line.remove_prefix(kTag.size());
   line.remove_suffix(1);
-  if (line.size() < kNonceDigits + 2 || line[kNonceDigits] != ' ') return fail(ErrorKind::kInvalid, "probe: not a probe line");
+  if (line.size() < kNonceDigits + 2 || line[kNonceDigits] != ' ')
+    return fail(ErrorKind::kInvalid, "probe: not a probe line");
   return parse_call(line.substr(0, kNonceDigits), line.substr(kNonceDigits + 1), ProbeKind::kTcp);
 }
 
 Result<ProbeCall> parse_probe_query_name(std::string_view name) {
-  if (name.size() <= kProbeZone.size() + 1 || !name.ends_with(kProbeZone) || name[name.size() - kProbeZone.size() - 1] != '.') {
+  if (name.size() <= kProbeZone.size() + 1 || !name.ends_with(kProbeZone) ||
+      name[name.size() - kProbeZone.size() - 1] != '.') {
     return fail(ErrorKind::kInvalid, "probe: not a probe name");
   }
   name.remove_suffix(kProbeZone.size() + 1);
-  if (name.size() < kNonceDigits + 2 || name[kNonceDigits] != '-') return fail(ErrorKind::kInvalid, "probe: not a probe name");
+  if (name.size() < kNonceDigits + 2 || name[kNonceDigits] != '-')
+    return fail(ErrorKind::kInvalid, "probe: not a probe name");
   return parse_call(name.substr(0, kNonceDigits), name.substr(kNonceDigits + 1), ProbeKind::kDns);
 }
 

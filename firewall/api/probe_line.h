@@ -7,8 +7,8 @@
 // which is answered NXDOMAIN. The proxy records what it read together with the destination that the kernel gave
 // (getsockname of the accepted socket, IP_PKTINFO of the query), never a destination that the line claims.
 //
-// Input of the parsers comes out of the sandbox and is untrusted: while the self-test runs, a task that was there before
-// may speak too.
+// Input of the parsers comes out of the sandbox and is untrusted: while the self-test runs, a task that was there
+// before may speak too.
 #pragma once
 
 #include <optional>

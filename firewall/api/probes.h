@@ -17,27 +17,27 @@ namespace sallyport::firewall {
 
 // Stable numbers: they are on the wire between attach and control.
 enum class Probe : std::uint8_t {
-  kInterfaces = 1,     // only lo (and fallback tunnels of the kernel, down)
-  kRoutes = 2,         // exactly the routes attach made, every table, both families
-  kRules = 3,          // the default policy-routing rules only
-  kRuleset = 4,        // the nftables rules are the ones attach loaded, nothing beside them
+  kInterfaces = 1,       // only lo (and fallback tunnels of the kernel, down)
+  kRoutes = 2,           // exactly the routes attach made, every table, both families
+  kRules = 3,            // the default policy-routing rules only
+  kRuleset = 4,          // the nftables rules are the ones attach loaded, nothing beside them
   kForeignListener = 5,  // nobody else's socket can receive
-  kRawAddress = 6,     // TCP 192.0.2.1:80
-  kRawAddressTls = 7,  // TCP 192.0.2.1:443
-  kOddPort = 8,        // TCP 192.0.2.1:65535
-  kIpv6 = 9,           // TCP [2001:db8::1]:80
-  kMetadata = 10,      // TCP 169.254.169.254:80
-  kMetadata6 = 11,     // TCP [fd00:ec2::254]:80
-  kForeignDnsTcp = 12,  // TCP 192.0.2.53:53
-  kForeignDns = 13,    // UDP query to 192.0.2.53:53
-  kForeignDns6 = 14,   // UDP query to [2001:db8::53]:53
-  kResolver = 15,      // UDP query to the task's resolver, the address after the base of its IPv4 pool
-  kUdp = 16,           // UDP to 192.0.2.1:9
-  kUdp443 = 17,        // UDP to 192.0.2.1:443 (QUIC)
-  kUdp6 = 18,          // UDP to [2001:db8::1]:9
-  kIcmp = 19,          // echo request to 192.0.2.1
-  kIcmp6 = 20,         // echo request to 2001:db8::1
-  kRawIp = 21,         // IP protocol 253 to 192.0.2.1
+  kRawAddress = 6,       // TCP 192.0.2.1:80
+  kRawAddressTls = 7,    // TCP 192.0.2.1:443
+  kOddPort = 8,          // TCP 192.0.2.1:65535
+  kIpv6 = 9,             // TCP [2001:db8::1]:80
+  kMetadata = 10,        // TCP 169.254.169.254:80
+  kMetadata6 = 11,       // TCP [fd00:ec2::254]:80
+  kForeignDnsTcp = 12,   // TCP 192.0.2.53:53
+  kForeignDns = 13,      // UDP query to 192.0.2.53:53
+  kForeignDns6 = 14,     // UDP query to [2001:db8::53]:53
+  kResolver = 15,        // UDP query to the task's resolver, the address after the base of its IPv4 pool
+  kUdp = 16,             // UDP to 192.0.2.1:9
+  kUdp443 = 17,          // UDP to 192.0.2.1:443 (QUIC)
+  kUdp6 = 18,            // UDP to [2001:db8::1]:9
+  kIcmp = 19,            // echo request to 192.0.2.1
+  kIcmp6 = 20,           // echo request to 2001:db8::1
+  kRawIp = 21,           // IP protocol 253 to 192.0.2.1
 };
 inline constexpr std::size_t kProbeCount = 21;
 
@@ -52,10 +52,11 @@ enum class ProbeKind : std::uint8_t {
 struct ProbeInfo {
   Probe probe;
   ProbeKind kind;
-  std::string_view name;         // "raw-address"; a-z, 0-9 and '-', at most 24 bytes
-  std::string_view destination;  // literal address; empty for kStructure and for kResolver, whose address is the task's own
-  std::uint16_t port;            // 0 where there is none
-  std::string_view hole;         // what is open when it fails, for an operator
+  std::string_view name;  // "raw-address"; a-z, 0-9 and '-', at most 24 bytes
+  std::string_view
+      destination;        // literal address; empty for kStructure and for kResolver, whose address is the task's own
+  std::uint16_t port;     // 0 where there is none
+  std::string_view hole;  // what is open when it fails, for an operator
 };
 
 // All probes in the order in which attach runs them. A self-test that lacks one of them has failed.

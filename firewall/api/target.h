@@ -15,8 +15,9 @@ struct AttachTarget {
   pid_t pid = 0;         // the process it was found by; 0 when found by path
 };
 
-// The namespace of a running process. The process is held by a pidfd while its namespace is opened, so that a pid that is given to
-// another process in between is noticed. kUnavailable when there is no such process, kDenied without the right to look.
+// The namespace of a running process. The process is held by a pidfd while its namespace is opened, so that a pid that
+// is given to another process in between is noticed. kUnavailable when there is no such process, kDenied without the
+// right to look.
 Result<AttachTarget> target_of_pid(pid_t pid);
 
 // A bind-mounted namespace ("/run/netns/x", "/proc/PID/ns/net"). kInvalid when the path is no network namespace.

@@ -14,10 +14,13 @@ ProbeFailure failure(const ProbeInfo& info, std::string_view seen, std::string_v
 
 ProbeStatus required_of(ProbeKind kind) noexcept {
   switch (kind) {
-    case ProbeKind::kStructure: return ProbeStatus::kClean;
+    case ProbeKind::kStructure:
+      return ProbeStatus::kClean;
     case ProbeKind::kTcp:
-    case ProbeKind::kDns: return ProbeStatus::kAnswered;
-    case ProbeKind::kRefused: return ProbeStatus::kBlocked;
+    case ProbeKind::kDns:
+      return ProbeStatus::kAnswered;
+    case ProbeKind::kRefused:
+      return ProbeStatus::kBlocked;
   }
   return ProbeStatus::kClean;
 }
@@ -30,7 +33,8 @@ Result<IpAddress> destination_of(const ProbeInfo& info, const IpAddress& resolve
   return IpAddress::parse(info.destination);
 }
 
-void check_reported(const ProbeInfo& info, std::span<const ProbeOutcome> reported, std::vector<ProbeFailure>& failures) {
+void check_reported(const ProbeInfo& info, std::span<const ProbeOutcome> reported,
+                    std::vector<ProbeFailure>& failures) {
   const ProbeOutcome* found = nullptr;
   for (const ProbeOutcome& outcome : reported) {
     if (outcome.probe != info.probe) continue;
@@ -50,8 +54,8 @@ void check_recorded(const ProbeInfo& info, const ExpectedProbes& expected, std::
   for (const ProbeRecord& record : recorded) {
     if (record.nonce != expected.nonce || record.probe != info.probe) continue;
     if (record.destination != destination.value() || record.port != info.port) {
-      return failures.push_back(
-          failure(info, "the proxy saw it with destination " + record.destination.text() + " port " + std::to_string(record.port)));
+      return failures.push_back(failure(info, "the proxy saw it with destination " + record.destination.text() +
+                                                  " port " + std::to_string(record.port)));
     }
     seen = true;
   }

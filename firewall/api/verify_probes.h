@@ -1,7 +1,7 @@
 // verify_probes: the verdict on a self-test. Pure.
 //
-// What attach reports comes from inside the namespace, and an impostor there (a foreign listener) or a real host outside
-// can answer a probe. So a TCP or DNS probe has passed only if the *proxy* recorded this self-test's nonce with
+// What attach reports comes from inside the namespace, and an impostor there (a foreign listener) or a real host
+// outside can answer a probe. So a TCP or DNS probe has passed only if the *proxy* recorded this self-test's nonce with
 // exactly the probe's name and destination, and attach saw it answered.
 #pragma once
 
@@ -33,8 +33,8 @@ struct ExpectedProbes {
   IpAddress resolver4 = IpAddress::v4({});  // what the task's resolv.conf names: base of the IPv4 pool + 1
 };
 
-// Empty: passed. Every probe of all_probes() must be in `reported` once and with the outcome its kind requires. Records with
-// another nonce are ignored; a record with this nonce and a wrong destination is a failure.
+// Empty: passed. Every probe of all_probes() must be in `reported` once and with the outcome its kind requires. Records
+// with another nonce are ignored; a record with this nonce and a wrong destination is a failure.
 std::vector<ProbeFailure> verify_probes(const ExpectedProbes& expected, std::span<const ProbeOutcome> reported,
                                         std::span<const ProbeRecord> recorded);
 

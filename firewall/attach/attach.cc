@@ -61,6 +61,7 @@ Result<Made> make_everything(int channel, AttachStep& step) {
   // Needs the right to read the namespace's files, so before capabilities go.
   BOOST_OUTCOME_TRY(check_unused(target.owner_is_ours ? UnreadableLegacy::kRefuse : UnreadableLegacy::kPassOver));
   BOOST_OUTCOME_TRY(keep_network_capabilities());
+  BOOST_OUTCOME_TRY(install_syscall_filter());
 
   step = AttachStep::kAddresses;
   BOOST_OUTCOME_TRY(configure_addresses());
@@ -79,7 +80,7 @@ std::array<int, 6> descriptors_of(const ListenerSet& set) {
 Result<std::vector<std::uint64_t>> inodes_of(const ListenerSet& set) {
   std::vector<std::uint64_t> inodes;
   for (int fd : descriptors_of(set)) {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(fd, &status) != 0) return fail_errno("listener: fstat");
     inodes.push_back(status.st_ino);
   }
@@ -136,7 +137,8 @@ Result<Attached> attach_namespace(int channel) {
 Result<void> answer_self_test(int channel, const Attached& attached) {
   ProbeRequest request;
   BOOST_OUTCOME_TRY(receive(channel, request, 0));
-  if (request.head.protocol != kAttachProtocol || request.head.kind != MessageKind::kProbeRequest || request.timeout_ms > kMaxProbeMs) {
+  if (request.head.protocol != kAttachProtocol || request.head.kind != MessageKind::kProbeRequest ||
+      request.timeout_ms > kMaxProbeMs) {
     return fail(ErrorKind::kInvalid, "another message than a probe request");
   }
   ProbeContext context{Nonce{request.nonce}, attached.resolver4, attached.ruleset, attached.own_sockets,

@@ -68,7 +68,8 @@ TEST(HasPower, CountsEverySetAndTheBoundingSetUnlessNoNewPrivileges) {
 }
 
 AttachOptions options() {
-  return {SALLYPORT_ATTACH_PROGRAM, IpPrefix::parse("198.18.16.0/20").value(), IpPrefix::parse("fd53:7079:1:2::/64").value()};
+  return {SALLYPORT_ATTACH_PROGRAM, IpPrefix::parse("198.18.16.0/20").value(),
+          IpPrefix::parse("fd53:7079:1:2::/64").value()};
 }
 
 Deadline soon() { return Deadline::after(std::chrono::seconds(5)); }

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include "core/sys/privileges.h"
+#include "core/sys/seccomp.h"
 
 #ifndef SO_NETNS_COOKIE
 #define SO_NETNS_COOKIE 71
@@ -50,16 +51,22 @@ Result<std::uint64_t> enter(const Target& target, int channel) {
   BOOST_OUTCOME_TRY(std::uint64_t controls, netns_cookie(channel));
   if (!target.owner_is_ours) {
     auto entered = target.owner.enter();
-    if (!entered) return fail(because("no right to enter the user namespace that owns it: is the task another user's?", std::move(entered).error()));
+    if (!entered)
+      return fail(because("no right to enter the user namespace that owns it: is the task another user's?",
+                          std::move(entered).error()));
   }
   auto entered = target.netns.enter();
   if (!entered && target.owner_is_ours) {
-    return fail(because("it belongs to the machine's own user namespace, so only root can attach to it (or make it with a user namespace of "
-                        "its own: unshare -Urn)", std::move(entered).error()));
+    return fail(
+        because("it belongs to the machine's own user namespace, so only root can attach to it (or make it with a user "
+                "namespace of "
+                "its own: unshare -Urn)",
+                std::move(entered).error()));
   }
   if (!entered) return fail(because("no right to enter it", std::move(entered).error()));
   BOOST_OUTCOME_TRY(std::uint64_t cookie, own_cookie());
-  if (cookie == left || cookie == controls) return fail(ErrorKind::kDenied, "it is the network namespace that sallyport itself runs in");
+  if (cookie == left || cookie == controls)
+    return fail(ErrorKind::kDenied, "it is the network namespace that sallyport itself runs in");
   return cookie;
 }
 
@@ -74,8 +81,22 @@ Result<void> keep_network_capabilities() {
     return fail_errno("capabilities");
   }
   if (::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return fail_errno("ambient capabilities");
-  if (::cap_set_proc(set.get()) != 0) return fail_errno("CAP_NET_ADMIN, CAP_NET_BIND_SERVICE and CAP_NET_RAW are needed");
+  if (::cap_set_proc(set.get()) != 0)
+    return fail_errno("CAP_NET_ADMIN, CAP_NET_BIND_SERVICE and CAP_NET_RAW are needed");
   return success();
+}
+
+Result<void> install_syscall_filter() {
+  sys::SyscallFilter filter;
+  filter.event_loop();
+  for (std::string_view call : {"socket", "bind", "listen", "connect", "setsockopt", "getsockopt", "getsockname",
+                                "sendto", "sendmsg", "recvfrom", "recvmsg"}) {
+    filter.allow(call);
+  }
+  // libnftables looks for its name tables under /etc; sysctls and socket tables are files too.
+  for (std::string_view call : {"openat", "newfstatat", "access", "readlink", "getdents64", "uname"})
+    filter.allow(call);
+  return filter.install();
 }
 
 }  // namespace sallyport::firewall

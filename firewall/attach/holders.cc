@@ -34,7 +34,7 @@ Result<std::vector<pid_t>> all_processes() {
 
 // kUnavailable when the process has ended or is hidden.
 Result<ino_t> inode_of_net(const std::string& process) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(("/proc/" + process + "/net/dev").c_str(), &status) == 0) return status.st_ino;
   return fail(ErrorKind::kUnavailable, "process " + process + " cannot be seen");
 }
@@ -55,9 +55,10 @@ Result<void> check_process(pid_t pid, const sys::NamespaceId& owner) {
   if (pid == ::getpid() || is_below(pid, owner)) return success();
   BOOST_OUTCOME_TRY(sys::ProcessCredentials credentials, sys::process_credentials(pid));
   if (!has_power(credentials)) return success();
-  return fail(ErrorKind::kDenied, "process " + std::to_string(pid) +
-                                      " in it holds or can regain CAP_NET_ADMIN or CAP_SYS_ADMIN, and the namespace has no user namespace "
-                                      "of its own: drop both (docker: the default set has neither), or give the task a user namespace");
+  return fail(ErrorKind::kDenied,
+              "process " + std::to_string(pid) +
+                  " in it holds or can regain CAP_NET_ADMIN or CAP_SYS_ADMIN, and the namespace has no user namespace "
+                  "of its own: drop both (docker: the default set has neither), or give the task a user namespace");
 }
 
 }  // namespace
@@ -71,14 +72,16 @@ bool has_power(const sys::ProcessCredentials& c) noexcept {
 Result<void> check_not_of_pid1() {
   BOOST_OUTCOME_TRY(bool is_ours, is_in_ours(1));
   if (!is_ours) return success();
-  return fail(ErrorKind::kDenied, "it is the network namespace of pid 1, the machine's own (docker: not --network host)");
+  return fail(ErrorKind::kDenied,
+              "it is the network namespace of pid 1, the machine's own (docker: not --network host)");
 }
 
 Result<void> check_member(pid_t pid) {
   auto is_ours = is_in_ours(pid);
   if (!is_ours) return fail(ErrorKind::kDenied, is_ours.error().detail);
   if (is_ours.value()) return success();
-  return fail(ErrorKind::kDenied, "process " + std::to_string(pid) + " is in another network namespace than the one given");
+  return fail(ErrorKind::kDenied,
+              "process " + std::to_string(pid) + " is in another network namespace than the one given");
 }
 
 Result<void> check_holders(const sys::NamespaceId& owner) {

@@ -18,10 +18,10 @@ struct Target {
 // Refuses (kDenied, with what to do) a namespace that is ours, and one whose owner lies outside our user namespace.
 Result<Target> identify(UniqueFd netns);
 
-// Once it is entered: refuses one that is pid 1's; a pid that is not in it (0: none known); and, when its owner is the initial
-// user namespace or ours, one with a process that holds or can regain CAP_NET_ADMIN or CAP_SYS_ADMIN: such a task
-// could undo what attach does, push an interface in, or leave. In a namespace that another user namespace owns these capabilities
-// reach nothing outside and are no reason to refuse.
+// Once it is entered: refuses one that is pid 1's; a pid that is not in it (0: none known); and, when its owner is the
+// initial user namespace or ours, one with a process that holds or can regain CAP_NET_ADMIN or CAP_SYS_ADMIN: such a
+// task could undo what attach does, push an interface in, or leave. In a namespace that another user namespace owns
+// these capabilities reach nothing outside and are no reason to refuse.
 Result<void> check_inhabitants(const Target& target, pid_t pid);
 
 }  // namespace sallyport::firewall

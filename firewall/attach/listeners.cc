@@ -24,8 +24,11 @@ Result<UniqueFd> make(int type, std::string_view address, std::uint16_t port, st
   std::string what = "listener " + std::string(address) + " port " + std::to_string(port);
   UniqueFd socket(::socket(parsed.is_v4() ? AF_INET : AF_INET6, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return fail_errno(what);
-  auto set = [&](const Option& option) { return ::setsockopt(socket.get(), option.level, option.name, &option.value, sizeof option.value) == 0; };
-  for (const Option& option : {Option{SOL_SOCKET, SO_RCVBUF, kListenerBufferBytes}, Option{SOL_SOCKET, SO_SNDBUF, kListenerBufferBytes}}) {
+  auto set = [&](const Option& option) {
+    return ::setsockopt(socket.get(), option.level, option.name, &option.value, sizeof option.value) == 0;
+  };
+  for (const Option& option :
+       {Option{SOL_SOCKET, SO_RCVBUF, kListenerBufferBytes}, Option{SOL_SOCKET, SO_SNDBUF, kListenerBufferBytes}}) {
     if (!set(option)) return fail_errno(what + ": buffer");
   }
   if (!parsed.is_v4() && !set({IPPROTO_IPV6, IPV6_V6ONLY})) return fail_errno(what + ": V6ONLY");
@@ -47,7 +50,8 @@ Result<ListenerSet> make_listeners() {
   BOOST_OUTCOME_TRY(set.caught4, make(SOCK_STREAM, "0.0.0.0", kCatchAllPort, {{IPPROTO_IP, IP_TRANSPARENT}}));
   BOOST_OUTCOME_TRY(set.caught6, make(SOCK_STREAM, "::", kCatchAllPort, {{IPPROTO_IPV6, IPV6_TRANSPARENT}}));
   BOOST_OUTCOME_TRY(set.dns4, make(SOCK_DGRAM, "0.0.0.0", kDnsPort, {{IPPROTO_IP, IP_PKTINFO}}));
-  BOOST_OUTCOME_TRY(set.dns6, make(SOCK_DGRAM, "::", kDnsPort, {{IPPROTO_IPV6, IPV6_RECVPKTINFO}, {IPPROTO_IPV6, IPV6_FREEBIND}}));
+  BOOST_OUTCOME_TRY(
+      set.dns6, make(SOCK_DGRAM, "::", kDnsPort, {{IPPROTO_IPV6, IPV6_RECVPKTINFO}, {IPPROTO_IPV6, IPV6_FREEBIND}}));
   return set;
 }
 

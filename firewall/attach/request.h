@@ -14,8 +14,8 @@ struct CheckedRequest {
   IpAddress resolver4;  // the address after the base of the IPv4 pool
 };
 
-// kInvalid for another protocol, unknown flags, a negative pid, or pools that cannot be: too small, with host bits, or over
-// loopback or the task's own addresses.
+// kInvalid for another protocol, unknown flags, a negative pid, or pools that cannot be: too small, with host bits, or
+// over loopback or the task's own addresses.
 Result<CheckedRequest> check_request(const AttachRequest& request, UniqueFd netns);
 
 }  // namespace sallyport::firewall

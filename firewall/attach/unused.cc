@@ -13,7 +13,8 @@ namespace {
 Result<void> check_no_address() {
   BOOST_OUTCOME_TRY(std::vector<Address> addresses, list_addresses());
   for (const Address& address : addresses) {
-    if (!is_kernel_loopback_address(address)) return fail(ErrorKind::kDenied, "it has the address " + address.address.text() + " already");
+    if (!is_kernel_loopback_address(address))
+      return fail(ErrorKind::kDenied, "it has the address " + address.address.text() + " already");
   }
   return success();
 }
@@ -29,14 +30,15 @@ Result<void> check_no_route() {
 Result<void> check_no_table(UnreadableLegacy unreadable) {
   BOOST_OUTCOME_TRY(std::vector<FilterTable> tables, list_filter_tables(unreadable));
   if (tables.empty()) return success();
-  return fail(ErrorKind::kDenied, "it has a packet filter already: table " + tables[0].family + " " + escape_text(tables[0].name, 64) +
-                                      " (a namespace is attached to once)");
+  return fail(ErrorKind::kDenied, "it has a packet filter already: table " + tables[0].family + " " +
+                                      escape_text(tables[0].name, 64) + " (a namespace is attached to once)");
 }
 
 Result<void> check_no_socket() {
   BOOST_OUTCOME_TRY(std::vector<Socket> sockets, list_sockets());
   if (sockets.empty()) return success();
-  return fail(ErrorKind::kDenied, "it has a foreign socket already: " + sockets[0].text() + " (attach before the task starts)");
+  return fail(ErrorKind::kDenied,
+              "it has a foreign socket already: " + sockets[0].text() + " (attach before the task starts)");
 }
 
 }  // namespace

@@ -6,9 +6,10 @@
 
 namespace sallyport::firewall {
 
-// kDenied, and what there is, when the namespace the process is in has an interface beyond lo (idle fallback tunnels of the kernel
-// excepted), an address or a route that a loopback interface does not have by itself, a policy-routing rule beyond the default ones,
-// a packet filter of any family, or an Internet or packet socket. kUnavailable when one of these cannot be listed.
+// kDenied, and what there is, when the namespace the process is in has an interface beyond lo (idle fallback tunnels of
+// the kernel excepted), an address or a route that a loopback interface does not have by itself, a policy-routing rule
+// beyond the default ones, a packet filter of any family, or an Internet or packet socket. kUnavailable when one of
+// these cannot be listed.
 Result<void> check_unused(UnreadableLegacy unreadable);
 
 }  // namespace sallyport::firewall

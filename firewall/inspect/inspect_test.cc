@@ -10,8 +10,8 @@ namespace {
 
 TEST(Links, OnlyLoAndIdleFallbackTunnelsAreTolerated) {
   EXPECT_TRUE(is_lo({1, "lo", "", true, true, false}));
-  EXPECT_FALSE(is_lo({2, "lo", "", true, true, false}));       // a second one by that name in the list
-  EXPECT_FALSE(is_lo({1, "lo", "", false, true, false}));      // a device renamed to lo
+  EXPECT_FALSE(is_lo({2, "lo", "", true, true, false}));   // a second one by that name in the list
+  EXPECT_FALSE(is_lo({1, "lo", "", false, true, false}));  // a device renamed to lo
   EXPECT_TRUE(is_idle_fallback_tunnel({2, "tunl0", "ipip", false, false, false}));
   EXPECT_TRUE(is_idle_fallback_tunnel({3, "sit0", "sit", false, false, false}));
   EXPECT_FALSE(is_idle_fallback_tunnel({2, "tunl0", "ipip", false, true, false}));   // up
@@ -21,7 +21,8 @@ TEST(Links, OnlyLoAndIdleFallbackTunnelsAreTolerated) {
   EXPECT_FALSE(is_idle_fallback_tunnel({2, "eth0", "veth", false, false, false}));
 }
 
-Route route(const char* to, std::uint32_t table, std::uint8_t type, std::uint32_t interface = 1, std::uint32_t metric = 0) {
+Route route(const char* to, std::uint32_t table, std::uint8_t type, std::uint32_t interface = 1,
+            std::uint32_t metric = 0) {
   Route made{IpPrefix::parse(to).value()};
   made.table = table;
   made.type = type;
@@ -57,14 +58,16 @@ TEST(Rules, OnlyTheFiveDefaultsAreTolerated) {
 }
 
 TEST(Sockets, ReadsTheKernelsTables) {
-  auto listening = parse_socket_line(
-      "tcp", "   0: 00000000:B467 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 49155 1 00 100 0 0 10 0");
+  auto listening = parse_socket_line("tcp",
+                                     "   0: 00000000:B467 00000000:0000 0A 00000000:00000000 00:00000000 00000000     "
+                                     "0        0 49155 1 00 100 0 0 10 0");
   ASSERT_TRUE(listening);
   EXPECT_EQ(listening.value().port, 0xb467);
   EXPECT_EQ(listening.value().inode, 49155u);
   EXPECT_TRUE(listening.value().can_receive_strangers);
-  auto connected = parse_socket_line(
-      "tcp", "   0: 0100007F:B467 0100007F:0050 01 00000000:00000000 00:00000000 00000000     0        0 49155 1 00 100 0 0 10 0");
+  auto connected = parse_socket_line("tcp",
+                                     "   0: 0100007F:B467 0100007F:0050 01 00000000:00000000 00:00000000 00000000     "
+                                     "0        0 49155 1 00 100 0 0 10 0");
   ASSERT_TRUE(connected);
   EXPECT_FALSE(connected.value().can_receive_strangers);
   auto udp = parse_socket_line("udp6",

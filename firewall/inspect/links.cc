@@ -17,7 +17,8 @@ namespace sallyport::firewall {
 namespace {
 
 std::string text_of(const nlattr& attribute) {
-  std::string_view text(static_cast<const char*>(mnl_attr_get_payload(&attribute)), mnl_attr_get_payload_len(&attribute));
+  std::string_view text(static_cast<const char*>(mnl_attr_get_payload(&attribute)),
+                        mnl_attr_get_payload_len(&attribute));
   return std::string(text.substr(0, text.find('\0')));
 }
 
@@ -39,8 +40,15 @@ Link link_of(const nlmsghdr& message) {
 }
 
 constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kFallbackTunnels{{
-    {"tunl0", "ipip"}, {"gre0", "gre"}, {"gretap0", "gretap"}, {"erspan0", "erspan"}, {"ip_vti0", "vti"},
-    {"ip6_vti0", "vti6"}, {"sit0", "sit"}, {"ip6tnl0", "ip6tnl"}, {"ip6gre0", "ip6gre"},
+    {"tunl0", "ipip"},
+    {"gre0", "gre"},
+    {"gretap0", "gretap"},
+    {"erspan0", "erspan"},
+    {"ip_vti0", "vti"},
+    {"ip6_vti0", "vti6"},
+    {"sit0", "sit"},
+    {"ip6tnl0", "ip6tnl"},
+    {"ip6gre0", "ip6gre"},
 }};
 
 }  // namespace
@@ -48,10 +56,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 9> kFallback
 Result<std::vector<Link>> list_links() {
   BOOST_OUTCOME_TRY(Netlink netlink, Netlink::open(NETLINK_ROUTE));
   std::vector<Link> links;
-  BOOST_OUTCOME_TRY(netlink.dump(RTM_GETLINK, AF_UNSPEC, sizeof(ifinfomsg), [&](const nlmsghdr& message) -> Result<void> {
-    if (message.nlmsg_type == RTM_NEWLINK) links.push_back(link_of(message));
-    return success();
-  }));
+  BOOST_OUTCOME_TRY(
+      netlink.dump(RTM_GETLINK, AF_UNSPEC, sizeof(ifinfomsg), [&](const nlmsghdr& message) -> Result<void> {
+        if (message.nlmsg_type == RTM_NEWLINK) links.push_back(link_of(message));
+        return success();
+      }));
   return links;
 }
 
@@ -59,7 +68,8 @@ bool is_lo(const Link& link) noexcept { return link.index == 1 && link.is_loopba
 
 bool is_idle_fallback_tunnel(const Link& link) noexcept {
   if (link.is_up || link.is_loopback || link.reaches_another_namespace) return false;
-  return std::ranges::any_of(kFallbackTunnels, [&](const auto& known) { return link.name == known.first && link.kind == known.second; });
+  return std::ranges::any_of(kFallbackTunnels,
+                             [&](const auto& known) { return link.name == known.first && link.kind == known.second; });
 }
 
 }  // namespace sallyport::firewall

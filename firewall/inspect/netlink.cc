@@ -20,10 +20,12 @@ enum class Batch { kMore, kEnd };
 Result<Batch> handle(const nlmsghdr& message, std::uint32_t sequence, const Netlink::OnMessage& on_message) {
   if (message.nlmsg_seq != sequence) return Batch::kMore;
   // A dump during which something changed shows neither what was nor what is.
-  if ((message.nlmsg_flags & NLM_F_DUMP_INTR) != 0) return fail(ErrorKind::kUnavailable, "netlink: the namespace changed while it was read");
+  if ((message.nlmsg_flags & NLM_F_DUMP_INTR) != 0)
+    return fail(ErrorKind::kUnavailable, "netlink: the namespace changed while it was read");
   if (message.nlmsg_type == NLMSG_DONE || message.nlmsg_type == NLMSG_ERROR) {
     int code = 0;
-    if (mnl_nlmsg_get_payload_len(&message) >= sizeof code) std::memcpy(&code, mnl_nlmsg_get_payload(&message), sizeof code);
+    if (mnl_nlmsg_get_payload_len(&message) >= sizeof code)
+      std::memcpy(&code, mnl_nlmsg_get_payload(&message), sizeof code);
     if (code < 0) return fail(Error::from_errno("netlink", -code));
     return Batch::kEnd;
   }
@@ -31,16 +33,19 @@ Result<Batch> handle(const nlmsghdr& message, std::uint32_t sequence, const Netl
   return Batch::kMore;
 }
 
-// One datagram of the kernel. Whoever holds CAP_NET_ADMIN in the namespace can send to this socket too: that is passed over.
+// One datagram of the kernel. Whoever holds CAP_NET_ADMIN in the namespace can send to this socket too: that is passed
+// over.
 Result<std::size_t> receive_from_kernel(int socket, std::span<char> buffer) {
   for (;;) {
     sockaddr_nl sender{};
     socklen_t size = sizeof sender;
-    ssize_t got = ::recvfrom(socket, buffer.data(), buffer.size(), MSG_TRUNC, reinterpret_cast<sockaddr*>(&sender), &size);
+    ssize_t got =
+        ::recvfrom(socket, buffer.data(), buffer.size(), MSG_TRUNC, reinterpret_cast<sockaddr*>(&sender), &size);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail_errno("netlink receive");
     if (size != sizeof sender || sender.nl_pid != 0) continue;
-    if (static_cast<std::size_t>(got) > buffer.size()) return fail(ErrorKind::kInternal, "netlink: an answer longer than the kernel makes them");
+    if (static_cast<std::size_t>(got) > buffer.size())
+      return fail(ErrorKind::kInternal, "netlink: an answer longer than the kernel makes them");
     return static_cast<std::size_t>(got);
   }
 }
@@ -79,7 +84,8 @@ Result<void> Netlink::ask(nlmsghdr& request, const OnMessage& on_message) {
   }
 }
 
-Result<void> Netlink::dump(std::uint16_t type, std::uint8_t family, std::size_t header_size, const OnMessage& on_message) {
+Result<void> Netlink::dump(std::uint16_t type, std::uint8_t family, std::size_t header_size,
+                           const OnMessage& on_message) {
   alignas(nlmsghdr) std::array<char, 256> buffer{};
   nlmsghdr* request = mnl_nlmsg_put_header(buffer.data());
   request->nlmsg_type = type;
@@ -89,9 +95,11 @@ Result<void> Netlink::dump(std::uint16_t type, std::uint8_t family, std::size_t 
   return ask(*request, on_message);
 }
 
-void each_attribute(const nlmsghdr& message, std::size_t offset, const std::function<void(std::uint16_t, const nlattr&)>& on_attribute) {
+void each_attribute(const nlmsghdr& message, std::size_t offset,
+                    const std::function<void(std::uint16_t, const nlattr&)>& on_attribute) {
   auto* attribute = static_cast<const nlattr*>(mnl_nlmsg_get_payload_offset(&message, offset));
-  for (; mnl_attr_ok(attribute, left_from(attribute, mnl_nlmsg_get_payload_tail(&message))); attribute = mnl_attr_next(attribute)) {
+  for (; mnl_attr_ok(attribute, left_from(attribute, mnl_nlmsg_get_payload_tail(&message)));
+       attribute = mnl_attr_next(attribute)) {
     on_attribute(mnl_attr_get_type(attribute), *attribute);
   }
 }

@@ -1,6 +1,8 @@
-// Netlink: one netlink socket in the namespace the process is in when it is opened. Blocking; the kernel answers at once.
+// Netlink: one netlink socket in the namespace the process is in when it is opened. Blocking; the kernel answers at
+// once.
 //
-// Answers come from the kernel and their form is trusted as far as libmnl checks it; the names in them are the sandbox's.
+// Answers come from the kernel and their form is trusted as far as libmnl checks it; the names in them are the
+// sandbox's.
 #pragma once
 
 #include <libmnl/libmnl.h>
@@ -39,7 +41,8 @@ class Netlink {
 };
 
 // Calls `on_attribute(type, attribute)` for each attribute after `offset` bytes of payload.
-void each_attribute(const nlmsghdr& message, std::size_t offset, const std::function<void(std::uint16_t, const nlattr&)>& on_attribute);
+void each_attribute(const nlmsghdr& message, std::size_t offset,
+                    const std::function<void(std::uint16_t, const nlattr&)>& on_attribute);
 void each_nested(const nlattr& outer, const std::function<void(std::uint16_t, const nlattr&)>& on_attribute);
 // 0 when the attribute is not four bytes long.
 std::uint32_t number_of(const nlattr& attribute) noexcept;

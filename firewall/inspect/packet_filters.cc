@@ -22,32 +22,42 @@ constexpr std::uint16_t message_type(std::uint16_t message) noexcept {
 
 std::string family_name(std::uint8_t family) {
   switch (family) {
-    case NFPROTO_INET: return "inet";
-    case NFPROTO_IPV4: return "ip";
-    case NFPROTO_IPV6: return "ip6";
-    case NFPROTO_ARP: return "arp";
-    case NFPROTO_BRIDGE: return "bridge";
-    case NFPROTO_NETDEV: return "netdev";
-    default: return "family " + std::to_string(family);
+    case NFPROTO_INET:
+      return "inet";
+    case NFPROTO_IPV4:
+      return "ip";
+    case NFPROTO_IPV6:
+      return "ip6";
+    case NFPROTO_ARP:
+      return "arp";
+    case NFPROTO_BRIDGE:
+      return "bridge";
+    case NFPROTO_NETDEV:
+      return "netdev";
+    default:
+      return "family " + std::to_string(family);
   }
 }
 
 Result<void> append_nft(std::vector<FilterTable>& tables) {
   BOOST_OUTCOME_TRY(Netlink netlink, Netlink::open(NETLINK_NETFILTER));
-  return netlink.dump(message_type(NFT_MSG_GETTABLE), NFPROTO_UNSPEC, sizeof(nfgenmsg), [&](const nlmsghdr& message) -> Result<void> {
-    if (message.nlmsg_type != message_type(NFT_MSG_NEWTABLE)) return success();
-    const auto& head = *static_cast<const nfgenmsg*>(mnl_nlmsg_get_payload(&message));
-    FilterTable table{family_name(head.nfgen_family), ""};
-    each_attribute(message, sizeof head, [&](std::uint16_t type, const nlattr& attribute) {
-      if (type == NFTA_TABLE_NAME && mnl_attr_validate(&attribute, MNL_TYPE_NUL_STRING) == 0) table.name = mnl_attr_get_str(&attribute);
-    });
-    tables.push_back(std::move(table));
-    return success();
-  });
+  return netlink.dump(message_type(NFT_MSG_GETTABLE), NFPROTO_UNSPEC, sizeof(nfgenmsg),
+                      [&](const nlmsghdr& message) -> Result<void> {
+                        if (message.nlmsg_type != message_type(NFT_MSG_NEWTABLE)) return success();
+                        const auto& head = *static_cast<const nfgenmsg*>(mnl_nlmsg_get_payload(&message));
+                        FilterTable table{family_name(head.nfgen_family), ""};
+                        each_attribute(message, sizeof head, [&](std::uint16_t type, const nlattr& attribute) {
+                          if (type == NFTA_TABLE_NAME && mnl_attr_validate(&attribute, MNL_TYPE_NUL_STRING) == 0)
+                            table.name = mnl_attr_get_str(&attribute);
+                        });
+                        tables.push_back(std::move(table));
+                        return success();
+                      });
 }
 
 // One name a line; the file is there once the family's module is loaded.
-Result<void> append_legacy(const char* file, const char* family, UnreadableLegacy unreadable, std::vector<FilterTable>& tables) {
+Result<void> append_legacy(const char* file, const char* family, UnreadableLegacy unreadable,
+                           std::vector<FilterTable>& tables) {
   auto text = read_text_file(std::string("/proc/thread-self/net/") + file);
   if (!text) {
     if (text.error().code == ENOENT) return success();

@@ -13,11 +13,11 @@ namespace sallyport::firewall {
 struct Route {
   IpPrefix to;
   std::uint32_t table = 0;
-  std::uint8_t type = 0;       // RTN_LOCAL, …
+  std::uint8_t type = 0;        // RTN_LOCAL, …
   std::uint32_t interface = 0;  // 0: none or several
   std::uint32_t metric = 0;
-  bool is_plain = true;         // one interface and no gateway, encapsulation, next-hop object or other way onward
-  std::string text() const;     // for an operator
+  bool is_plain = true;      // one interface and no gateway, encapsulation, next-hop object or other way onward
+  std::string text() const;  // for an operator
 };
 
 struct Address {
@@ -34,7 +34,7 @@ struct Rule {
   friend bool operator==(const Rule&, const Rule&) = default;
 };
 
-Result<std::vector<Route>> list_routes();     // every table, both families
+Result<std::vector<Route>> list_routes();       // every table, both families
 Result<std::vector<Address>> list_addresses();  // both families
 Result<std::vector<Rule>> list_rules();         // both families
 

@@ -12,7 +12,8 @@ namespace sallyport::firewall {
 namespace {
 
 // What every kernel has; and what only a loaded module adds.
-constexpr std::array<std::string_view, 9> kAlways{"tcp", "tcp6", "udp", "udp6", "raw", "raw6", "icmp", "icmp6", "packet"};
+constexpr std::array<std::string_view, 9> kAlways{"tcp",  "tcp6", "udp",   "udp6",  "raw",
+                                                  "raw6", "icmp", "icmp6", "packet"};
 constexpr std::array<std::string_view, 4> kPerhaps{"udplite", "udplite6", "sctp/eps", "sctp/assocs"};
 
 constexpr std::string_view kTcpListen = "0A";

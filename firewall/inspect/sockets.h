@@ -15,14 +15,15 @@
 namespace sallyport::firewall {
 
 struct Socket {
-  std::string_view protocol;  // "tcp", "udp6", "packet", …
-  std::uint64_t inode = 0;    // 0 when no process holds it any more (TIME_WAIT)
-  std::uint16_t port = 0;     // local; 0 where there is none
+  std::string_view protocol;           // "tcp", "udp6", "packet", …
+  std::uint64_t inode = 0;             // 0 when no process holds it any more (TIME_WAIT)
+  std::uint16_t port = 0;              // local; 0 where there is none
   bool can_receive_strangers = false;  // a listening TCP socket, or one without a peer
   std::string text() const;
 };
 
-// kUnavailable when the tables cannot be read or have an unknown form: then nothing is known, and attach must not go on.
+// kUnavailable when the tables cannot be read or have an unknown form: then nothing is known, and attach must not go
+// on.
 Result<std::vector<Socket>> list_sockets();
 
 // One line of /proc/net/PROTOCOL that is not its heading. Pure; for tests.

@@ -20,7 +20,8 @@ namespace {
 // One probe under way. Each step either waits for the socket or ends with an outcome.
 class Conversation {
  public:
-  Conversation(Probe probe, const ProbeContext& context) : probe_(probe), is_dns_(info_of(probe).kind == ProbeKind::kDns) {
+  Conversation(Probe probe, const ProbeContext& context)
+      : probe_(probe), is_dns_(info_of(probe).kind == ProbeKind::kDns) {
     ProbeCall call{context.nonce, probe};
     said_ = is_dns_ ? dns_query(static_cast<std::uint16_t>(random_u64()), probe_query_name(call)) : probe_line(call);
     begin(context);
@@ -49,7 +50,8 @@ class Conversation {
       if (!parsed) return fail("no destination", 0);
       to = parsed.value();
     }
-    socket_.reset(::socket(to.is_v4() ? AF_INET : AF_INET6, (is_dns_ ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    socket_.reset(::socket(to.is_v4() ? AF_INET : AF_INET6,
+                           (is_dns_ ? SOCK_DGRAM : SOCK_STREAM) | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket_) return fail("socket", errno);
     SocketAddress address = socket_address(to, info.port);
     // A connected datagram socket hears only the address it asked: an answer from another source is no answer.
@@ -75,7 +77,8 @@ class Conversation {
   }
   void pass() { outcome_ = ProbeOutcome{probe_, ProbeStatus::kAnswered, 0, ""}; }
   void fail(std::string_view step, int code) {
-    outcome_ = ProbeOutcome{probe_, ProbeStatus::kFailed, code, std::string(step) + (code == 0 ? "" : std::string(": ") + std::strerror(code))};
+    outcome_ = ProbeOutcome{probe_, ProbeStatus::kFailed, code,
+                            std::string(step) + (code == 0 ? "" : std::string(": ") + std::strerror(code))};
   }
 
   Probe probe_;

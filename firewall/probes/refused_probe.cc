@@ -20,10 +20,14 @@ struct Means {
 
 Means means_of(Probe probe) noexcept {
   switch (probe) {
-    case Probe::kIcmp: return {SOCK_RAW, IPPROTO_ICMP};
-    case Probe::kIcmp6: return {SOCK_RAW, IPPROTO_ICMPV6};
-    case Probe::kRawIp: return {SOCK_RAW, kExperimentalProtocol};
-    default: return {SOCK_DGRAM, IPPROTO_UDP};
+    case Probe::kIcmp:
+      return {SOCK_RAW, IPPROTO_ICMP};
+    case Probe::kIcmp6:
+      return {SOCK_RAW, IPPROTO_ICMPV6};
+    case Probe::kRawIp:
+      return {SOCK_RAW, kExperimentalProtocol};
+    default:
+      return {SOCK_DGRAM, IPPROTO_UDP};
   }
 }
 
@@ -33,7 +37,8 @@ std::array<unsigned char, 8> packet_for(Probe probe) noexcept {
 }
 
 ProbeOutcome failed(Probe probe, int code, std::string_view step) {
-  return {probe, ProbeStatus::kFailed, code, std::string(step) + (code == 0 ? "" : std::string(": ") + std::strerror(code))};
+  return {probe, ProbeStatus::kFailed, code,
+          std::string(step) + (code == 0 ? "" : std::string(": ") + std::strerror(code))};
 }
 
 }  // namespace
@@ -43,13 +48,15 @@ ProbeOutcome probe_refused(Probe probe) {
   auto address = IpAddress::parse(info.destination);
   if (!address) return failed(probe, 0, "no destination");
   Means means = means_of(probe);
-  UniqueFd socket(::socket(address.value().is_v4() ? AF_INET : AF_INET6, means.type | SOCK_CLOEXEC | SOCK_NONBLOCK, means.protocol));
+  UniqueFd socket(::socket(address.value().is_v4() ? AF_INET : AF_INET6, means.type | SOCK_CLOEXEC | SOCK_NONBLOCK,
+                           means.protocol));
   if (!socket) return failed(probe, errno, "socket");
   auto packet = packet_for(probe);
   SocketAddress to = socket_address(address.value(), info.port);
   ssize_t sent = ::sendto(socket.get(), packet.data(), packet.size(), 0, to.get(), to.size);
   if (sent >= 0) return failed(probe, 0, "sent " + std::to_string(sent) + " bytes");
-  // Only the packet filter answers so, and within the call. ECONNREFUSED, for one, is the late echo of a datagram that went.
+  // Only the packet filter answers so, and within the call. ECONNREFUSED, for one, is the late echo of a datagram that
+  // went.
   if (errno == EPERM || errno == EACCES) return {probe, ProbeStatus::kBlocked, errno, ""};
   return failed(probe, errno, "send");
 }

@@ -25,7 +25,8 @@ std::vector<ProbeOutcome> run_probes(const ProbeContext& context) {
     if (info.kind == ProbeKind::kTcp || info.kind == ProbeKind::kDns) to_answer.push_back(info.probe);
   }
   ProbeContext rest = context;
-  bool is_open = std::ranges::any_of(outcomes, [](const ProbeOutcome& outcome) { return outcome.status == ProbeStatus::kFailed; });
+  bool is_open =
+      std::ranges::any_of(outcomes, [](const ProbeOutcome& outcome) { return outcome.status == ProbeStatus::kFailed; });
   if (is_open) rest.deadline = rest.deadline.earlier(Deadline::after(kPatienceAfterFailure));
   for (ProbeOutcome& outcome : probe_answered(to_answer, rest)) outcomes.push_back(std::move(outcome));
   auto place = [](const ProbeOutcome& outcome) {

@@ -20,12 +20,18 @@ Result<void> check_listeners(const std::vector<std::uint64_t>& own) {
 
 Result<void> check(Probe probe, const ProbeContext& context) {
   switch (probe) {
-    case Probe::kInterfaces: return check_interfaces();
-    case Probe::kRoutes: return check_routes();
-    case Probe::kRules: return check_rules();
-    case Probe::kRuleset: return check_ruleset(context.ruleset);
-    case Probe::kForeignListener: return check_listeners(context.own_sockets);
-    default: return fail(ErrorKind::kInternal, "not a probe of structure");
+    case Probe::kInterfaces:
+      return check_interfaces();
+    case Probe::kRoutes:
+      return check_routes();
+    case Probe::kRules:
+      return check_rules();
+    case Probe::kRuleset:
+      return check_ruleset(context.ruleset);
+    case Probe::kForeignListener:
+      return check_listeners(context.own_sockets);
+    default:
+      return fail(ErrorKind::kInternal, "not a probe of structure");
   }
 }
 

@@ -28,7 +28,9 @@ Result<void> run(const std::string& text) {
 }
 
 // The count skips zero when it wraps.
-constexpr std::uint32_t next_generation(std::uint32_t generation) noexcept { return generation + 1 == 0 ? 1 : generation + 1; }
+constexpr std::uint32_t next_generation(std::uint32_t generation) noexcept {
+  return generation + 1 == 0 ? 1 : generation + 1;
+}
 
 }  // namespace
 
@@ -40,7 +42,8 @@ Result<LoadedRuleset> load_ruleset() {
     BOOST_OUTCOME_TRY(run(ruleset_text(PacketLog::kOff)));
   }
   BOOST_OUTCOME_TRY(std::uint32_t after, nft_generation());
-  if (after != next_generation(before)) return fail(ErrorKind::kDenied, "somebody else changes the namespace's nftables rules");
+  if (after != next_generation(before))
+    return fail(ErrorKind::kDenied, "somebody else changes the namespace's nftables rules");
   loaded.generation = after;
   BOOST_OUTCOME_TRY(check_ruleset(loaded));
   return loaded;

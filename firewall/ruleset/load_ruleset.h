@@ -16,11 +16,12 @@ struct LoadedRuleset {
 };
 
 // Requires CAP_NET_ADMIN over the namespace. All of it or nothing is loaded. Without packet log when the kernel does
-// not offer that here. kUnavailable, with what nftables says, when the kernel lacks something; kDenied when somebody else
-// changed rules meanwhile.
+// not offer that here. kUnavailable, with what nftables says, when the kernel lacks something; kDenied when somebody
+// else changed rules meanwhile.
 Result<LoadedRuleset> load_ruleset();
 
-// Success if our table is the only packet filter and no transaction happened since the load; kDenied and what is there otherwise.
+// Success if our table is the only packet filter and no transaction happened since the load; kDenied and what is there
+// otherwise.
 Result<void> check_ruleset(const LoadedRuleset& loaded);
 
 }  // namespace sallyport::firewall

@@ -3,7 +3,6 @@
 
 #include <cstdlib>
 
-
 #include "firewall/inspect/packet_filters.h"
 #include "firewall/ruleset/load_ruleset.h"
 #include "firewall/testing/new_namespace.h"
@@ -44,8 +43,9 @@ TEST(LoadRuleset, LoadsInOneTransactionAndIsRecognised) {
 }
 
 TEST(LoadRuleset, NoticesEveryLaterChange) {
-  for (const char* change : {"nft flush ruleset", "nft add table ip other", "nft add rule inet sallyport leaving accept",
-                             "nft flush ruleset; nft add table inet sallyport", "iptables-legacy -L >/dev/null"}) {
+  for (const char* change :
+       {"nft flush ruleset", "nft add table ip other", "nft add rule inet sallyport leaving accept",
+        "nft flush ruleset; nft add table inet sallyport", "iptables-legacy -L >/dev/null"}) {
     // Only the kernel's root can make a legacy table here, and see it.
     if (std::string_view(change).starts_with("iptables") && ::geteuid() != 0) continue;
     if (std::string_view(change).starts_with("iptables") && ::access("/usr/sbin/iptables-legacy", X_OK) != 0) continue;

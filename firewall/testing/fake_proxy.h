@@ -1,4 +1,5 @@
-// For tests: what the proxy does in its self-test state, and nothing else. Answers probes and records where they were sent.
+// For tests: what the proxy does in its self-test state, and nothing else. Answers probes and records where they were
+// sent.
 #pragma once
 
 #include <mutex>

@@ -16,6 +16,8 @@
 #include <string>
 
 #include "core/base/ip_address.h"
+#include "firewall/api/channel.h"
+#include "firewall/inspect/links.h"
 #include "firewall/inspect/netlink.h"
 
 namespace sallyport::holes {
@@ -48,10 +50,19 @@ Result<void> ask(Request& request) {
   return netlink.ask(*request.head);
 }
 
-Result<void> bring_up(const char* name) {
+Result<unsigned> index_of(std::string_view name) {
+  BOOST_OUTCOME_TRY(auto links, firewall::list_links());
+  for (const firewall::Link& link : links) {
+    if (link.name == name) return link.index;
+  }
+  return fail(ErrorKind::kInternal, "hole: no interface " + std::string(name));
+}
+
+Result<void> bring_up(std::string_view name) {
+  BOOST_OUTCOME_TRY(unsigned index, index_of(name));
   Request request(RTM_NEWLINK, 0);
   auto* link = static_cast<ifinfomsg*>(mnl_nlmsg_put_extra_header(request.head, sizeof(ifinfomsg)));
-  link->ifi_index = static_cast<int>(::if_nametoindex(name));
+  link->ifi_index = static_cast<int>(index);
   link->ifi_flags = link->ifi_change = IFF_UP;
   return ask(request);
 }
@@ -75,7 +86,8 @@ Result<void> add_veth() {
   return bring_up("eth1");
 }
 
-Result<void> change_route(std::uint16_t change, const IpPrefix& to, std::uint8_t type, const char* interface) {
+Result<void> change_route(std::uint16_t change, const IpPrefix& to, std::uint8_t type, std::string_view interface) {
+  BOOST_OUTCOME_TRY(unsigned index, index_of(interface));
   Request request(change, change == RTM_NEWROUTE ? NLM_F_CREATE | NLM_F_EXCL : 0);
   auto* route = static_cast<rtmsg*>(mnl_nlmsg_put_extra_header(request.head, sizeof(rtmsg)));
   bool is_v4 = to.base().is_v4();
@@ -86,7 +98,7 @@ Result<void> change_route(std::uint16_t change, const IpPrefix& to, std::uint8_t
   route->rtm_protocol = RTPROT_BOOT;
   route->rtm_scope = change == RTM_DELROUTE ? RT_SCOPE_NOWHERE : is_v4 ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE;
   if (to.length() > 0) mnl_attr_put(request.head, RTA_DST, to.base().bytes().size(), to.base().bytes().data());
-  mnl_attr_put_u32(request.head, RTA_OIF, ::if_nametoindex(interface));
+  mnl_attr_put_u32(request.head, RTA_OIF, index);
   return ask(request);
 }
 
@@ -99,12 +111,14 @@ Result<void> route_by_veth(const char* prefix) {
   return change_route(RTM_NEWROUTE, to, RTN_UNICAST, "eth0");
 }
 
-// Answers whatever it is told as the proxy answers a probe. Ends with its parent.
-[[noreturn]] void be_impostor(int listener) noexcept {
+[[noreturn]] void be_impostor(int channel) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   ::close(3);  // control must see the end of attach, not ours
+  std::byte unused{};
+  auto listener = firewall::receive_frame(channel, std::span(&unused, 1), 1, Deadline::never());
+  if (!listener) ::_exit(0);
   for (;;) {
-    int accepted = ::accept(listener, nullptr, nullptr);
+    int accepted = ::accept(listener.value()[0].get(), nullptr, nullptr);
     char heard[256];
     if (accepted < 0) ::_exit(1);
     if (::recv(accepted, heard, sizeof heard, 0) > 0) (void)::send(accepted, "OK\n", 3, MSG_NOSIGNAL);
@@ -112,33 +126,46 @@ Result<void> route_by_veth(const char* prefix) {
   }
 }
 
-Result<void> add_foreign_listener() {
-  int listener = ::socket(AF_INET, SOCK_STREAM, 0), one = 1;
+Result<void> add_foreign_listener(const UniqueFd& impostor) {
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM, 0));
+  int one = 1;
   sockaddr_in at{};
   at.sin_family = AF_INET;
   at.sin_port = htons(kImpostorPort);
-  if (::setsockopt(listener, IPPROTO_IP, IP_TRANSPARENT, &one, sizeof one) != 0 ||
-      ::bind(listener, reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 || ::listen(listener, 16) != 0) {
+  if (::setsockopt(listener.get(), IPPROTO_IP, IP_TRANSPARENT, &one, sizeof one) != 0 ||
+      ::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), sizeof at) != 0 || ::listen(listener.get(), 16) != 0) {
     return fail_errno("hole: listener");
   }
-  pid_t child = ::fork();
-  if (child < 0) return fail_errno("hole: fork");
-  if (child == 0) be_impostor(listener);
-  ::close(listener);
+  std::byte unused{};
+  const int fd = listener.get();
+  BOOST_OUTCOME_TRY(firewall::send_frame(impostor.get(), std::span(&unused, 1), std::span(&fd, 1),
+                                         Deadline::after(std::chrono::seconds(1))));
   return nft("insert rule inet sallyport caught_tcp ip daddr 192.0.2.1 meta l4proto tcp tproxy ip to :15002 accept");
 }
 
 }  // namespace
 
-Result<void> make_hole(std::string_view name) {
+Result<UniqueFd> start_impostor() {
+  int pair[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) return fail_errno("hole: socketpair");
+  UniqueFd ours(pair[0]), theirs(pair[1]);
+  pid_t child = ::fork();
+  if (child < 0) return fail_errno("hole: fork");
+  if (child > 0) return ours;
+  ours.reset();
+  be_impostor(theirs.get());
+}
+
+Result<void> make_hole(std::string_view name, const UniqueFd& impostor) {
   if (name == "none") return success();
   if (name == "veth") return route_by_veth("0.0.0.0/0");
   if (name == "flush") return nft("flush ruleset");
   if (name == "udp") return nft("insert rule inet sallyport leaving meta l4proto udp accept");
   if (name == "ipv6-route") return route_by_veth("::/0");
   if (name == "metadata-route") return route_by_veth("169.254.169.254/32");
-  if (name == "foreign-listener") return add_foreign_listener();
-  return fail(ErrorKind::kInvalid, "unknown hole: veth, flush, udp, ipv6-route, metadata-route, foreign-listener or none");
+  if (name == "foreign-listener") return add_foreign_listener(impostor);
+  return fail(ErrorKind::kInvalid,
+              "unknown hole: veth, flush, udp, ipv6-route, metadata-route, foreign-listener or none");
 }
 
 }  // namespace sallyport::holes

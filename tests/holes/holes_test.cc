@@ -23,7 +23,9 @@ class Holes : public testing::TestWithParam<Hole> {};
 TEST_P(Holes, AreNoticedAndNamed) {
   SleepingTask task;
   if (task.pid() < 0) GTEST_SKIP() << "no user namespaces here";
-  AttachOptions options{SALLYPORT_ATTACH_WITH_HOLE, IpPrefix::parse("198.18.16.0/20").value(), IpPrefix::parse("fd53:7079:1:2::/64").value(),
+  AttachOptions options{SALLYPORT_ATTACH_WITH_HOLE,
+                        IpPrefix::parse("198.18.16.0/20").value(),
+                        IpPrefix::parse("fd53:7079:1:2::/64").value(),
                         {std::string("SALLYPORT_HOLE=") + GetParam().name}};
   auto session = AttachSession::start(options, std::move(target_of_pid(task.pid())).value());
   ASSERT_TRUE(session) << session.error().detail;
@@ -41,18 +43,19 @@ TEST_P(Holes, AreNoticedAndNamed) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Each, Holes,
-    testing::Values(Hole{"none", {}}, Hole{"veth", {Probe::kInterfaces, Probe::kRoutes, Probe::kRawAddress}},
-                    Hole{"flush", {Probe::kRuleset, Probe::kRawAddress, Probe::kUdp}}, Hole{"udp", {Probe::kRuleset, Probe::kUdp, Probe::kUdp6}},
-                    Hole{"ipv6-route", {Probe::kRoutes, Probe::kIpv6, Probe::kMetadata6}},
-                    Hole{"metadata-route", {Probe::kRoutes, Probe::kMetadata}},
-                    Hole{"foreign-listener", {Probe::kForeignListener, Probe::kRawAddress}}),
-    [](const testing::TestParamInfo<Hole>& info) {
-      std::string name = info.param.name;
-      std::ranges::replace(name, '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Each, Holes,
+                         testing::Values(Hole{"none", {}},
+                                         Hole{"veth", {Probe::kInterfaces, Probe::kRoutes, Probe::kRawAddress}},
+                                         Hole{"flush", {Probe::kRuleset, Probe::kRawAddress, Probe::kUdp}},
+                                         Hole{"udp", {Probe::kRuleset, Probe::kUdp, Probe::kUdp6}},
+                                         Hole{"ipv6-route", {Probe::kRoutes, Probe::kIpv6, Probe::kMetadata6}},
+                                         Hole{"metadata-route", {Probe::kRoutes, Probe::kMetadata}},
+                                         Hole{"foreign-listener", {Probe::kForeignListener, Probe::kRawAddress}}),
+                         [](const testing::TestParamInfo<Hole>& info) {
+                           std::string name = info.param.name;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace sallyport::firewall
