@@ -69,6 +69,24 @@ Result<void> become_runtime(const KeeperJob& job) {
 
 // --- The keeper itself ---
 
+// By the keeper, not by the launcher: from the first file on there is somebody to remove it.
+Result<void> make_directory(const KeeperJob& job) {
+  if (job.directory.empty()) return success();
+  BOOST_OUTCOME_TRY(auto directory, sys::PrivateDirectory::create(job.directory));
+  BOOST_OUTCOME_TRY(auto file, directory.create_file("config.json"));
+  if (write(file.get(), job.config.data(), job.config.size()) != static_cast<ssize_t>(job.config.size())) return fail_errno("write config.json");
+  return success();
+}
+
+void report_failure(const Error& error, int channel) {
+  KeeperFrame frame;
+  frame.type = KeeperFrame::Type::kFailed;
+  frame.kind = error.kind;
+  frame.code = error.code;
+  frame.text = error.detail;
+  send_frame(channel, frame);
+}
+
 std::vector<pid_t> children() {
   std::vector<pid_t> found;
   std::ifstream file("/proc/thread-self/children");
@@ -128,7 +146,7 @@ CleanupStep check_cgroup(const KeeperJob& job) {
 CleanupStep remove_directory(const KeeperJob& job) {
   CleanupStep step{"state of the sandbox", true, ""};
   struct stat facts {};
-  if (lstat(job.directory.c_str(), &facts) < 0 && errno == ENOENT) return step;
+  if (job.directory.empty() || (lstat(job.directory.c_str(), &facts) < 0 && errno == ENOENT)) return step;
   auto directory = sys::PrivateDirectory::open_or_create(job.directory);
   auto removed = directory ? directory.value().remove() : Result<void>(fail(directory.error()));
   step.completed = removed.has_value();
@@ -190,15 +208,12 @@ void keep(pid_t runtime, int channel, int signals) {
   sigaddset(&child, SIGCHLD);
   sigprocmask(SIG_SETMASK, &child, nullptr);
 
-  pid_t runtime = fork();
+  auto made = make_directory(job);
+  if (!made) report_failure(made.error(), inherited);
+  pid_t runtime = made ? fork() : -1;
   if (runtime == 0) {
     auto failed = become_runtime(job);
-    KeeperFrame frame;
-    frame.type = KeeperFrame::Type::kFailed;
-    frame.kind = failed.error().kind;
-    frame.code = failed.error().code;
-    frame.text = failed.error().detail;
-    send_frame(inherited, frame);
+    report_failure(failed.error(), inherited);
     _exit(125);
   }
   // From here on it holds its channel and nothing else of the launcher's.

@@ -30,7 +30,8 @@ struct KeeperJob {
   UniqueFd input, output, error, channel, arguments, filter;
   std::vector<std::string> forget;  // the runtime's command that removes its record; empty: none
   std::string cgroup;               // name below each hierarchy's top that must be gone at the end; empty: none
-  std::string directory;            // removed at the end
+  std::string directory;            // made at the start, with `config` as its config.json, and removed at the end; empty: none
+  std::string config;
 };
 
 // The numbers that `arguments` and `filter` have in the runtime.

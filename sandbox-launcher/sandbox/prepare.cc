@@ -6,12 +6,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 
 #include "core/base/escape.h"
 #include "core/base/random.h"
-#include "core/sys/directory.h"
 #include "sandbox-launcher/bwrap/arguments.h"
 #include "sandbox-launcher/filter/rules.h"
 #include "sandbox-launcher/init/image.h"
@@ -52,16 +49,14 @@ class Preparation {
     BOOST_OUTCOME_TRY(environment_, build_environment(spec_, caller_variable));
     for (const auto& text : environment_.variables)
       if (!is_utf8(text)) return fail(ErrorKind::kInvalid, "the variable " + text.substr(0, text.find('=')) + " is not UTF-8");
-    out_.warnings = environment_.warnings;
+    out_.warnings.insert(out_.warnings.end(), environment_.warnings.begin(), environment_.warnings.end());
     BOOST_OUTCOME_TRY(program_, find_program(std::string(to_string(spec_.runtime))));
     BOOST_OUTCOME_TRY(out_.facts.version, program_version(program_, deadline_));
     BOOST_OUTCOME_TRY(plan());
-    BOOST_OUTCOME_TRY(directory());
-    auto made = spec_.runtime == RuntimeKind::kRunc ? runc() : bwrap();
-    if (!made) {
-      std::error_code ignored;
-      std::filesystem::remove_all(out_.job.directory, ignored);
-      return fail(std::move(made).error());
+    if (spec_.runtime == RuntimeKind::kRunc) {
+      runc();
+    } else {
+      BOOST_OUTCOME_TRY(bwrap());
     }
     facts();
     return std::move(out_);
@@ -142,12 +137,6 @@ class Preparation {
     return success();
   }
 
-  Result<void> directory() {
-    BOOST_OUTCOME_TRY(auto made, sys::PrivateDirectory::create_unique(state_dir_, "sandbox-"));
-    out_.job.directory = made.path();
-    return success();
-  }
-
   std::vector<std::string> init_arguments() const {
     std::vector<std::string> argv = {std::string(kInitPath)};
     if (spec_.stdio == StdioKind::kTerminal) argv.emplace_back("--terminal");
@@ -161,7 +150,7 @@ class Preparation {
     return argv;
   }
 
-  Result<void> runc() {
+  void runc() {
     std::string id = "sallyport-" + std::string(spec_.task.text()) + "-" + random_hex(4);
     OciRequest request;
     request.root = out_.job.stage_point;
@@ -173,10 +162,8 @@ class Preparation {
     request.limit_swap = counts_swap_;
     request.processes = spec_.processes;
     request.shm_size = spec_.tmp_size;
-    std::string text = oci_config(request);
-    BOOST_OUTCOME_TRY(auto directory, sys::PrivateDirectory::open_or_create(out_.job.directory));
-    BOOST_OUTCOME_TRY(auto file, directory.create_file("config.json"));
-    if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return fail_errno("write config.json");
+    out_.job.config = oci_config(request);
+    out_.job.directory = state_dir_ + "/sandbox-" + random_hex(8);
     const std::string& at = out_.job.directory;
     out_.log = at + "/runc.log";
     std::vector<std::string> common = {program_, "--root", at + "/runc", "--log", out_.log, "--log-format", "json"};
@@ -185,7 +172,6 @@ class Preparation {
     out_.job.runtime.insert(out_.job.runtime.end(), {"run", "--detach", "--bundle", at, "--preserve-fds", "1", id});
     out_.job.forget = {program_, "--root", at + "/runc", "delete", "--force", id};
     out_.job.cgroup = id;
-    return success();
   }
 
   Result<void> bwrap() {

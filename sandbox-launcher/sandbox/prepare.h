@@ -1,4 +1,4 @@
-// From a SandboxSpec to what the keeper runs: every check of what was asked happens here, before anything is made.
+// From a SandboxSpec to what the keeper runs: every check of what was asked happens here.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct Prepared {
   std::string log;  // the runtime's log file; empty when it has none
 };
 
-// Makes the sandbox's directory below the state directory; removes it again when a later step fails.
+// Makes nothing that would have to be removed again.
 Result<Prepared> prepare(const SandboxSpec& spec, Deadline deadline);
 
 }  // namespace sallyport::launcher

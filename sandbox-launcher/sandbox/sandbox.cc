@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -23,26 +22,6 @@
 #include "sandbox-launcher/sandbox/verify.h"
 
 namespace sallyport::launcher {
-namespace {
-
-// The sandbox's directory, until a keeper exists that removes it.
-class DirectoryUntilKept {
- public:
-  explicit DirectoryUntilKept(std::string path) : path_(std::move(path)) {}
-  ~DirectoryUntilKept() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  DirectoryUntilKept(const DirectoryUntilKept&) = delete;
-  DirectoryUntilKept& operator=(const DirectoryUntilKept&) = delete;
-  void keep() { path_.clear(); }
-
- private:
-  std::string path_;
-};
-
-}  // namespace
-
 class Sandbox::Impl {
  public:
   Impl(Prepared prepared, TaskStreams streams, InitChannel channel, Keeper keeper)
@@ -163,7 +142,6 @@ Sandbox::~Sandbox() { (void)destroy(Deadline::after(std::chrono::seconds(10))); 
 
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, Deadline deadline) {
   BOOST_OUTCOME_TRY(auto prepared, prepare(spec, deadline));
-  DirectoryUntilKept directory(prepared.job.directory);
   std::optional<std::uint32_t> owner;
   if (prepared.facts.as_root) owner = prepared.facts.host_uid;
   BOOST_OUTCOME_TRY(auto streams, make_streams(owner));
@@ -175,7 +153,6 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, Deadli
   job.error = std::move(streams.error);
   job.channel = std::move(inside);
   BOOST_OUTCOME_TRY(auto keeper, Keeper::start(std::move(job)));
-  directory.keep();
   std::unique_ptr<Sandbox> sandbox(new Sandbox(std::make_unique<Impl>(std::move(prepared), std::move(streams), std::move(channel), std::move(keeper))));
   BOOST_OUTCOME_TRY(sandbox->impl_->become_ready(deadline, spec.stdio));
   return sandbox;
