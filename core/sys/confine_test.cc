@@ -49,6 +49,7 @@ class Confine : public ::testing::TestWithParam<As> {
  protected:
   void SetUp() override {
     if (GetParam() == As::kRoot && geteuid() != 0) GTEST_SKIP() << "needs root";
+    if (testing::kUnderTsan) GTEST_SKIP() << "needs a process with one thread";
   }
   static bool become() { return GetParam() == As::kRoot || testing::become_ordinary_user(); }
 
@@ -313,14 +314,12 @@ TEST_P(Confine, MapsNoCode) {
   };
   EXPECT_EQ(control(map(PROT_READ | PROT_EXEC)), exited(0));
   EXPECT_EQ(confined(map(PROT_READ | PROT_WRITE)), exited(0));
-#if !defined(__has_feature) || !__has_feature(thread_sanitizer)
   EXPECT_EQ(confined(map(PROT_READ | PROT_EXEC)), kKilled);
   EXPECT_EQ(confined([] {
               void* page = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
               return outcome(mprotect(page, 4096, PROT_READ | PROT_EXEC));
             }),
             kKilled);
-#endif
 }
 
 TEST_P(Confine, MakesNoDangerousCall) {
@@ -527,6 +526,7 @@ int enter_where_user_namespaces_are_forbidden() {
 }
 
 TEST(ConfineWithoutUserNamespaces, FailsUnlessToldToTakeLandlockAlone) {
+  if (testing::kUnderTsan) GTEST_SKIP() << "needs a process with one thread";
   auto try_it = [](const Confinement& wanted, const std::function<int(Result<ConfinementReport>&)>& judge) {
     return in_child([&] {
       if (!testing::become_ordinary_user() || enter_where_user_namespaces_are_forbidden() != 0) return kSetupFailed;

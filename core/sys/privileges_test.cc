@@ -31,6 +31,7 @@ TEST(Privileges, DropToLeavesNoWayBack) {
 }
 
 TEST(Privileges, DropToNoticesThatCapabilitiesWereKept) {
+  if (testing::kUnderTsan) GTEST_SKIP() << "needs a process with one thread";
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   EXPECT_EQ(in_child([] {
               // With SECBIT_NO_SETUID_FIXUP the capabilities survive the change of user, and so does the way back.
@@ -103,6 +104,7 @@ TEST(ProcessStatus, RefusesAnyMissingOrOddLine) {
 }
 
 TEST(UserNamespace, OfTheTestIsKnown) {
+  if (testing::kUnderTsan) GTEST_SKIP() << "needs a process with one thread";
   EXPECT_EQ(in_child([] {
               if (!in_initial_user_namespace().has_value()) return kSetupFailed;
               if (!testing::become_ordinary_user()) return kSetupFailed;

@@ -17,6 +17,18 @@ inline constexpr User kNobody{65534, 65534};
 // Exit codes of a child: 0, the errno of what failed, or this when the set-up failed.
 inline constexpr int kSetupFailed = 250;
 
+// ThreadSanitizer runs a thread of its own, and the kernel lets only a process with one thread make a user namespace.
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define SALLYPORT_TEST_UNDER_TSAN 1
+#endif
+#endif
+#if defined(SALLYPORT_TEST_UNDER_TSAN)
+inline constexpr bool kUnderTsan = true;
+#else
+inline constexpr bool kUnderTsan = false;
+#endif
+
 inline ChildProcess fork_child(const std::function<int()>& body) {
   pid_t pid = fork();
   if (pid == 0) {
