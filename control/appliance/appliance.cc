@@ -58,16 +58,11 @@ void Appliance::stop(Deadline deadline) noexcept {
   audit_.stop(deadline);  // last: it drains what the others left in the ring
 }
 
-template <class Message>
-Result<Message> Appliance::wait_for(std::optional<Message>& slot, const Daemon& from, Deadline deadline) {
+Result<void> Appliance::wait_until(const Daemon& from, Deadline deadline, const std::function<bool()>& done) {
   for (;;) {
     take_from_proxy();
     take_from_audit();
-    if (slot) {
-      Message message = std::move(*slot);
-      slot.reset();
-      return message;
-    }
+    if (done()) return success();
     if (!from.channel.is_open()) return fail(ErrorKind::kUnavailable, from.name + " has ended");
     auto now = Clock::now();
     if (deadline.passed(now)) return fail(ErrorKind::kTimedOut, from.name + " did not answer in time");

@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -98,8 +99,15 @@ class Appliance {
   void take_from_audit();
   void take_ended(Daemon& daemon);
   void answer_lease(const proxy::api::LeaseRequest& request);
+  // Handles what arrives until `done` holds. kUnavailable once `from` has ended, kTimedOut at the deadline.
+  Result<void> wait_until(const Daemon& from, Deadline deadline, const std::function<bool()>& done);
   template <class Message>
-  Result<Message> wait_for(std::optional<Message>& slot, const Daemon& from, Deadline deadline);
+  Result<Message> wait_for(std::optional<Message>& slot, const Daemon& from, Deadline deadline) {
+    BOOST_OUTCOME_TRY(wait_until(from, deadline, [&slot] { return slot.has_value(); }));
+    Message message = std::move(*slot);
+    slot.reset();
+    return message;
+  }
 
   ApplianceOptions options_;
   Ledger ledger_;

@@ -1,0 +1,28 @@
+// The two files a task is started with, read and checked.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "control/config/appliance_config.h"
+#include "core/base/result.h"
+#include "policies/engine/policy.h"
+
+namespace sallyport::control {
+
+struct TaskPolicy {
+  std::shared_ptr<const policy::CompiledPolicy> policy;
+  std::string text;  // as the proxy will read it; empty: no policy
+  std::string file;
+};
+
+// Without a path: everything is denied. Errors and warnings of the file go to standard error; kInvalid when it does not load.
+Result<TaskPolicy> read_task_policy(const std::optional<std::string>& path);
+// Without a path: the default configuration.
+Result<ApplianceConfig> read_appliance_config(const std::optional<std::string>& path);
+
+// A whole file, at most `bound` bytes. kUnavailable when it cannot be read, kInvalid when it is larger or no regular file.
+Result<std::string> read_file(const std::string& path, std::size_t bound);
+
+}  // namespace sallyport::control
