@@ -106,6 +106,8 @@ TEST(ChunkDecoder, DeniesControlBytesAndBoundsExtensions) {
 // http1-017
 TEST(ChunkDecoder, DeniesDataWithoutLineEnd) {
   expect_refused("5\r\nhelloXX0\r\n\r\n");
+  expect_refused("5\r\nhelloX\n0\r\n\r\n");
+  expect_refused("5\r\nhello\rX0\r\n\r\n");
   expect_refused("\r\n\r\n");
   expect_refused("5\r\nhello\r\n\r\n0\r\n\r\n");
   expect_refused("5\r\nhell\r\n0\r\n\r\n");

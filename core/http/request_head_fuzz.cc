@@ -90,6 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   check_bytes(text.substr(0, result.consumed));
   check_head(whole);
   require(whole.fields.size() == pieces.fields.size() && whole.authority == pieces.authority && whole.body == pieces.body, "heads agree");
-  if (!whole.is_connect()) check_round_trip(whole);
+  // The writer may add one field (Host, to an HTTP/1.0 request); a full table leaves no room to read that back.
+  if (!whole.is_connect() && whole.fields.size() < Fields::kCapacity) check_round_trip(whole);
   return 0;
 }

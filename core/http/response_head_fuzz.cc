@@ -76,6 +76,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   require(result.consumed <= text.size(), "no more is taken than there is");
   check_head(whole, context);
   require(whole.fields.size() == pieces.fields.size() && whole.body == pieces.body, "heads agree");
-  if (whole.status != 101) check_round_trip(whole, context);
+  // The writer may add two fields (framing and Connection); a full table leaves no room to read those back.
+  if (whole.status != 101 && whole.fields.size() + 2 <= Fields::kCapacity) check_round_trip(whole, context);
   return 0;
 }

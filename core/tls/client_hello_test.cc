@@ -198,6 +198,10 @@ TEST(ClientHello, DeniesBytesBehindTheMessageInItsRecord) {
   EXPECT_TRUE(read(in_records(message + "x")).refused());
   EXPECT_TRUE(read(in_records(message + message)).refused());
   EXPECT_TRUE(read(in_records(message + "x", message.size() - 3)).refused());
+  // Behind a message without extensions, bytes that would read as extensions.
+  HelloParts old;
+  old.with_extensions = false;
+  EXPECT_TRUE(read(in_records(old.message() + prefixed(server_name("allowed.test"), 2))).refused());
   Bytes followed = in_records(message);
   std::size_t size = followed.size();
   append(followed, "\x14\x03\x03\0\1\1"s);
