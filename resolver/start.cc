@@ -1,5 +1,8 @@
 #include "resolver/start.h"
 
+#include <algorithm>
+#include <array>
+
 #include "resolver/upstream/servers.h"
 
 namespace sallyport::resolver {
@@ -11,6 +14,14 @@ Result<milliseconds> time_of(std::uint32_t given, milliseconds usual, const char
   if (given == 0) return usual;
   if (given < 10 || given > 60'000) return fail(ErrorKind::kInvalid, std::string(what) + " must be 10 to 60000 ms");
   return milliseconds(given);
+}
+
+Result<IpAddress> address_of(const std::string& bytes) {
+  std::array<std::uint8_t, 16> octets{};
+  if (bytes.size() != 4 && bytes.size() != octets.size()) return fail(ErrorKind::kInvalid, "an address must have 4 or 16 bytes");
+  std::ranges::copy(bytes, octets.begin());
+  if (bytes.size() == 4) return IpAddress::v4({octets[0], octets[1], octets[2], octets[3]});
+  return IpAddress::v6(octets);
 }
 
 Result<std::vector<net::Endpoint>> servers_of(const api::Start& start, const std::string& resolv_conf) {
@@ -33,8 +44,8 @@ Result<StartSettings> read_start(const api::Start& start, const std::string& res
     BOOST_OUTCOME_TRY(auto range, IpPrefix::parse(text));
     out.addresses.permit.push_back(range);
   }
-  for (const auto& text : start.own_addresses()) {
-    BOOST_OUTCOME_TRY(auto address, IpAddress::parse(text));
+  for (const auto& bytes : start.own_addresses()) {
+    BOOST_OUTCOME_TRY(auto address, address_of(bytes));
     out.addresses.own_addresses.push_back(address);
   }
   BOOST_OUTCOME_TRY(upstream.servers, servers_of(start, resolv_conf));

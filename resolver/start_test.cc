@@ -31,11 +31,13 @@ TEST(ReadStart, UsesResolvConfOnlyWithoutServers) {
 TEST(ReadStart, ReadsRangesAndOwnAddresses) {
   auto start = start_with({"192.0.2.1"});
   start.add_permit("10.0.0.0/8");
-  start.add_own_addresses("2001:db8::7");
+  start.add_own_addresses(std::string("\x20\x01\x0d\xb8\0\0\0\0\0\0\0\0\0\0\0\x07", 16));
+  start.add_own_addresses("\x0a\x01\x02\x03");
   auto settings = read(start);
   ASSERT_TRUE(settings);
   EXPECT_EQ(settings.value().addresses.permit.size(), 1u);
   EXPECT_EQ(settings.value().addresses.own_addresses[0].text(), "2001:db8::7");
+  EXPECT_EQ(settings.value().addresses.own_addresses[1].text(), "10.1.2.3");
 }
 
 TEST(ReadStart, DeniesWhatIsOutOfRange) {
@@ -52,7 +54,7 @@ TEST(ReadStart, DeniesWhatIsOutOfRange) {
   EXPECT_FALSE(denied([](api::Start& s) { s.set_max_in_flight(4096); }));
   EXPECT_TRUE(denied([](api::Start& s) { s.set_max_in_flight(4097); }));
   EXPECT_TRUE(denied([](api::Start& s) { s.add_permit("10.0.0.1/8"); }));
-  EXPECT_TRUE(denied([](api::Start& s) { s.add_own_addresses("10.0.0.1/8"); }));
+  EXPECT_TRUE(denied([](api::Start& s) { s.add_own_addresses("10.0.0.1"); }));
   EXPECT_TRUE(denied([](api::Start& s) { s.add_servers("dns.test"); }));
 }
 

@@ -1,5 +1,6 @@
 """sallyport-resolver, the process, against scripted servers on loopback. Cases: dns-005, 011, 012, 013, 023, 025, 026."""
 
+import dataclasses
 import os
 import socket
 import threading
@@ -206,6 +207,17 @@ def test_retries_over_tcp_and_caps_the_addresses(resolving):
     reply = resolver.resolve("allowed.test")
     assert reply.addresses == addresses[:16]
     assert dns.count("allowed.test", "A", "tcp") == 1
+
+
+def test_manages_with_servers_that_do_not_know_edns(resolving):
+    def answer(query, _):
+        bare = dataclasses.replace(query, edns_size=None)
+        if query.edns_size is not None:
+            return [dnswire.response(bare, rcode="FORMERR")]
+        return [dnswire.response(bare, answers=records(query, [PUBLIC], [PUBLIC6]))]
+
+    resolver, _ = resolving(answer)
+    assert sorted(resolver.resolve("allowed.test").addresses) == sorted([PUBLIC, PUBLIC6])
 
 
 def test_survives_malformed_replies(resolving):
