@@ -172,7 +172,7 @@ SyscallFilter& SyscallFilter::allow(std::string_view name) {
 
 void SyscallFilter::allow_for_sanitizers() {
 #if defined(SALLYPORT_ASAN) || defined(SALLYPORT_TSAN)
-  allow_all({"mincore", "uname"});  // shadow memory and reports
+  allow_all({"mincore", "uname", "pipe2"});  // shadow memory and reports; a vptr check reads memory through a pipe
 #endif
 #if defined(SALLYPORT_TSAN)
   allow_all({"clone", "personality", "mmap", "mprotect", "prctl"});
