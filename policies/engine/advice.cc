@@ -30,7 +30,8 @@ std::optional<std::string> rule_for(const ConnectionRequest& request) {
 std::optional<std::string> rule_for(const HttpRequest& request) {
   if (!MethodSet::of(request.method)) return std::nullopt;
   std::string port = request.port == Port::of(80) ? "" : ":" + std::to_string(request.port.value());
-  // A star in a request is an ordinary character; in a rule only its encoded form could stand for itself, and means another path.
+  // A star in a request is an ordinary character; in a rule only its encoded form could stand for itself, and means
+  // another path.
   if (request.path.text().find('*') != std::string_view::npos) return std::nullopt;
   std::string path = request.path.ambiguous() ? "/**" : std::string(request.path.text());
   return checked(std::string(request.method) + " http://" + in_rule(request.target) + port + path);

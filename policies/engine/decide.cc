@@ -22,9 +22,12 @@ PortMatches::Open open_at(const PortMatches& at) {
 
 Treatment treatment_of(Scheme scheme) {
   switch (scheme) {
-    case Scheme::kHttp: return Treatment::kHttp;
-    case Scheme::kTls: return Treatment::kTlsTunnel;
-    case Scheme::kTcp: return Treatment::kTcpTunnel;
+    case Scheme::kHttp:
+      return Treatment::kHttp;
+    case Scheme::kTls:
+      return Treatment::kTlsTunnel;
+    case Scheme::kTcp:
+      return Treatment::kTcpTunnel;
   }
   return Treatment::kHttp;
 }

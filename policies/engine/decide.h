@@ -1,4 +1,5 @@
-// decide: the one matcher for DNS, CONNECT, TLS and HTTP. Pure and total: every question has an answer, no I/O, no clock.
+// decide: the one matcher for DNS, CONNECT, TLS and HTTP. Pure and total: every question has an answer, no I/O, no
+// clock.
 //
 // A deny wins wherever it stands; among allows the first that matches decides. What no allow matches is denied.
 // The cost does not grow with the number of rules. Any thread.

@@ -27,12 +27,15 @@ TEST(DecideHttp, HoldsMethodsAndPaths) {
 
 TEST(DecideHttp, MeansEveryKnownMethodButThreeWhenNoneIsWritten) {
   auto p = policy_of({"allow: http://a.test/**"});
-  for (auto method : {"GET", "POST", "DELETE", "PATCH", "PROPFIND", "QUERY"}) EXPECT_EQ(ask_http(*p, method, "a.test", "/x"), kAllowed) << method;
-  for (auto method : {"CONNECT", "TRACE", "PRI", "FOO", "", "GET ", "G\x01T"}) EXPECT_EQ(ask_http(*p, method, "a.test", "/x"), kMethodNotAllowed) << method;
+  for (auto method : {"GET", "POST", "DELETE", "PATCH", "PROPFIND", "QUERY"})
+    EXPECT_EQ(ask_http(*p, method, "a.test", "/x"), kAllowed) << method;
+  for (auto method : {"CONNECT", "TRACE", "PRI", "FOO", "", "GET ", "G\x01T"})
+    EXPECT_EQ(ask_http(*p, method, "a.test", "/x"), kMethodNotAllowed) << method;
 }
 
 TEST(DecideHttp, NamesTheNearestRule) {
-  auto p = policy_of({"{id: far, allow: 'http://b.test/**'}", "{id: other, allow: 'GET http://a.test/other'}", "{id: near, allow: 'GET http://a.test/x'}"});
+  auto p = policy_of({"{id: far, allow: 'http://b.test/**'}", "{id: other, allow: 'GET http://a.test/other'}",
+                      "{id: near, allow: 'GET http://a.test/x'}"});
   auto verdict = verdict_http(*p, "POST", "a.test", "/x");
   EXPECT_EQ(verdict.reason, kMethodNotAllowed);
   EXPECT_FALSE(verdict.rule);
@@ -47,7 +50,8 @@ TEST(DecideHttp, NamesTheNearestRule) {
 
 TEST(DecideHttp, RefusesEncodedEvasionsOfADeny) {  // path-005
   auto p = policy_of({"allow: http://a.test/**", "deny: http://a.test/admin/**", "deny: http://a.test/a!b"});
-  for (auto target : {"/admin/x", "/%61dmin/x", "/adm%69n/x", "/a!b", "/a%21b"}) EXPECT_EQ(ask_http(*p, "GET", "a.test", target), kDeniedByRule) << target;
+  for (auto target : {"/admin/x", "/%61dmin/x", "/adm%69n/x", "/a!b", "/a%21b"})
+    EXPECT_EQ(ask_http(*p, "GET", "a.test", target), kDeniedByRule) << target;
   EXPECT_EQ(ask_http(*p, "GET", "a.test", "/administration"), kAllowed);
   auto q = policy_of({"allow: http://a.test/api/projects/*"});
   EXPECT_EQ(ask_http(*q, "GET", "a.test", "/api/%70rojects/1"), kAllowed);
@@ -58,7 +62,8 @@ TEST(DecideHttp, RefusesAmbiguousPathsWhereARuleLooksAtPaths) {  // path-003, pa
   auto narrow = policy_of({"allow: http://a.test/public/**"});
   auto broad = policy_of({"allow: http://a.test/**"});
   auto denying = policy_of({"allow: http://a.test/**", "deny: POST http://a.test/admin/**"});
-  for (auto target : {"/public/%252e%252e/secret", "/public/%252fsecret", "/public/x;y", "/public/..;/secret", "/public;/secret", "/admin;x/b"}) {
+  for (auto target : {"/public/%252e%252e/secret", "/public/%252fsecret", "/public/x;y", "/public/..;/secret",
+                      "/public;/secret", "/admin;x/b"}) {
     EXPECT_EQ(ask_http(*narrow, "POST", "a.test", target), kPathAmbiguous) << target;
     EXPECT_EQ(ask_http(*broad, "POST", "a.test", target), kAllowed) << target;
     EXPECT_EQ(ask_http(*denying, "POST", "a.test", target), kPathAmbiguous) << target;
@@ -69,7 +74,8 @@ TEST(DecideHttp, RefusesAmbiguousPathsWhereARuleLooksAtPaths) {  // path-003, pa
 
 TEST(DecideHttp, RefusesDotSegmentsUnderAnyRule) {  // path-001, path-013
   auto p = policy_of({"allow: http://a.test/**"});
-  for (auto target : {"/public/../secret", "/../../etc", "//admin/x"}) EXPECT_EQ(ask_http(*p, "GET", "a.test", target), kMalformed) << target;
+  for (auto target : {"/public/../secret", "/../../etc", "//admin/x"})
+    EXPECT_EQ(ask_http(*p, "GET", "a.test", target), kMalformed) << target;
 }
 
 TEST(DecideHttp, RefusesMethodOverridesThatTheRuleDoesNotList) {  // policy-006
@@ -100,18 +106,23 @@ TEST(DecideHttp, RefusesMethodOverridesIntoADeny) {  // policy-006
 }
 
 TEST(MethodKey, IsFoundInEverySpelling) {  // policy-006
-  for (auto text : {"_method=delete", "a=b&_method=x", "a;_method", "%5fmethod=", "_METHOD=x", "+_method=x", ".method=x", "%20_method[]=x", "_method%5b%5d=x"})
+  for (auto text : {"_method=delete", "a=b&_method=x", "a;_method", "%5fmethod=", "_METHOD=x", "+_method=x",
+                    ".method=x", "%20_method[]=x", "_method%5b%5d=x"})
     EXPECT_TRUE(names_method_key(text)) << text;
-  for (auto text : {"", "method=x", "a_method=x", "x=_method", "_methods=x", "_method2", "__method=x", "%", "&&;"}) EXPECT_FALSE(names_method_key(text)) << text;
+  for (auto text : {"", "method=x", "a_method=x", "x=_method", "_methods=x", "_method2", "__method=x", "%", "&&;"})
+    EXPECT_FALSE(names_method_key(text)) << text;
 }
 
 TEST(DecideHttp, DecidesByManyRulesAsByFew) {
   std::string text = "policy: many/1\nrules:\n";
   for (int i = 0; i < 300; ++i) text += "  - allow: GET http://a.test/p" + std::to_string(i) + "/*/x\n";
-  text += "  - allow: GET http://a.test/v*/**\n  - allow: GET http://a.test/*/y\n  - deny: http://a.test/p7/**\n  - allow: http://a.test/deep/**/end\n";
+  text +=
+      "  - allow: GET http://a.test/v*/**\n  - allow: GET http://a.test/*/y\n  - deny: http://a.test/p7/**\n  - allow: "
+      "http://a.test/deep/**/end\n";
   auto outcome = load(text, "many");
   ASSERT_FALSE(outcome.policy);  // p7 can never match
-  text.erase(text.find("  - allow: GET http://a.test/p7/"), std::string("  - allow: GET http://a.test/p7/*/x\n").size());
+  text.erase(text.find("  - allow: GET http://a.test/p7/"),
+             std::string("  - allow: GET http://a.test/p7/*/x\n").size());
   outcome = load(text, "many");
   ASSERT_TRUE(outcome.policy) << all_text(outcome);
   const auto& p = *outcome.policy;

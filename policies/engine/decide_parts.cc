@@ -12,7 +12,8 @@ std::optional<RuleRef> ref(const CompiledPolicy& policy, std::uint32_t rule) {
   return RuleRef{r.index, r.id, r.line};
 }
 
-void deny(Verdict& verdict, const CompiledPolicy& policy, ReasonCode reason, std::uint32_t rule, std::uint32_t nearest) {
+void deny(Verdict& verdict, const CompiledPolicy& policy, ReasonCode reason, std::uint32_t rule,
+          std::uint32_t nearest) {
   verdict.reason = policy.is_absent() ? ReasonCode::kNoPolicy : reason;
   verdict.rule = ref(policy, rule);
   verdict.nearest = ref(policy, nearest);

@@ -83,7 +83,8 @@ TEST(Decide, CoversEveryDepthAndNeverTheApex) {  // input-020
 }
 
 TEST(Decide, MeansOnlyTheSchemesOwnPortWhenNoneIsWritten) {  // input-017
-  auto p = policy_of({"allow: tls://allowed.test", "allow: http://allowed.test/**", "allow: http://allowed.test:8081/**"});
+  auto p =
+      policy_of({"allow: tls://allowed.test", "allow: http://allowed.test/**", "allow: http://allowed.test:8081/**"});
   EXPECT_EQ(ask_connection(*p, "allowed.test", 22), kPortNotAllowed);
   EXPECT_EQ(ask_http(*p, "GET", "allowed.test", "/", {}, 8080), kPortNotAllowed);
   EXPECT_EQ(ask_http(*p, "GET", "allowed.test", "/", {}, 443), kTunnelOnly);
@@ -101,7 +102,8 @@ TEST(Decide, NeedsARuleOfItsOwnForALiteral) {  // connect-003, input-012
 }
 
 TEST(Decide, TakesTreatmentAndRuleFromTheFirstAllow) {
-  auto p = policy_of({"{id: one, allow: 'tls://x.a.test', limits: {connections: 3}}", "{id: all, allow: 'tcp://*.a.test:443'}", "{id: web, allow: 'http://x.a.test/**'}"});
+  auto p = policy_of({"{id: one, allow: 'tls://x.a.test', limits: {connections: 3}}",
+                      "{id: all, allow: 'tcp://*.a.test:443'}", "{id: web, allow: 'http://x.a.test/**'}"});
   auto one = decide_connection(*p, {Target(name("x.a.test")), Port::of(443)});
   ASSERT_TRUE(one.destination);
   EXPECT_EQ(one.treatment, Treatment::kTlsTunnel);
@@ -125,8 +127,9 @@ TEST(Decide, NeverOpensMetadataThroughAWildcard) {
 }
 
 TEST(Decide, AllowsANameOnlyIfSomethingRemainsOfItsRules) {
-  auto p = policy_of({"allow: http://*.a.test/v1/**", "allow: http://*.a.test/v2/*", "deny: http://gone.a.test/v1/**", "deny: GET http://gone.a.test/v2/**",
-                      "deny: http://shut.a.test/v1/**", "deny: http://shut.a.test/v2/**"});
+  auto p = policy_of({"allow: http://*.a.test/v1/**", "allow: http://*.a.test/v2/*", "deny: http://gone.a.test/v1/**",
+                      "deny: GET http://gone.a.test/v2/**", "deny: http://shut.a.test/v1/**",
+                      "deny: http://shut.a.test/v2/**"});
   EXPECT_EQ(ask_name(*p, "gone.a.test"), kAllowed);  // other methods below /v2
   EXPECT_EQ(ask_name(*p, "shut.a.test"), kDeniedByRule);
   EXPECT_EQ(ask_connection(*p, "shut.a.test", 80), kDeniedByRule);

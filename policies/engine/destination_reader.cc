@@ -13,26 +13,29 @@ namespace {
 
 using Text = std::string_view;
 constexpr std::array kNotYet{Text("https"), Text("wss"), Text("ws"), Text("grpc")};
-constexpr std::array kAllSchemes{Text("http"), Text("tls"), Text("tcp"), Text("https"), Text("wss"), Text("ws"), Text("grpc")};
+constexpr std::array kAllSchemes{Text("http"), Text("tls"), Text("tcp"), Text("https"),
+                                 Text("wss"),  Text("ws"),  Text("grpc")};
 
 // "GET,HEAD http://host:port/path" in its parts; none is checked yet.
 struct Parts {
   Text methods;  // empty: none written
   Text scheme;
   Text authority;
-  Text path;     // from the '/', empty: none written
+  Text path;  // from the '/', empty: none written
   Text whole;
 };
 
 class DestinationReading {
  public:
-  DestinationReading(Action action, const YamlNode& node, Reporter& reporter) : action_(action), node_(node), reporter_(reporter) {}
+  DestinationReading(Action action, const YamlNode& node, Reporter& reporter)
+      : action_(action), node_(node), reporter_(reporter) {}
 
   std::optional<RuleTerms> read() {
     if (!node_.is_scalar() || node_.is_empty()) {
       bool list = node_.is_list();
-      return refuse(list ? "a rule is about one destination, not a list of them" : "a rule needs a destination",
-                    list ? "one rule for each" : "a destination, such as tls://cdn.example or GET http://api.example/**");
+      return refuse(
+          list ? "a rule is about one destination, not a list of them" : "a rule needs a destination",
+          list ? "one rule for each" : "a destination, such as tls://cdn.example or GET http://api.example/**");
     }
     auto parts = split();
     if (!parts) return std::nullopt;
@@ -52,15 +55,19 @@ class DestinationReading {
     Parts parts;
     parts.whole = node_.text;
     Text rest = parts.whole;
-    if (rest.find('\n') != rest.npos) return refuse("a destination stands in one line", "it without | or >, in one line");
-    if (rest.starts_with(' ') || rest.ends_with(' ')) return refuse("a space at the beginning or end", "the destination without it");
+    if (rest.find('\n') != rest.npos)
+      return refuse("a destination stands in one line", "it without | or >, in one line");
+    if (rest.starts_with(' ') || rest.ends_with(' '))
+      return refuse("a space at the beginning or end", "the destination without it");
     if (auto space = rest.find(' '); space != rest.npos) {
       parts.methods = rest.substr(0, space);
       rest.remove_prefix(space + 1);
       if (parts.methods.find("://") != parts.methods.npos)
-        return refuse("something stands after the destination", "methods, one space, the destination, and nothing else");
+        return refuse("something stands after the destination",
+                      "methods, one space, the destination, and nothing else");
       if (rest.find(' ') != rest.npos || rest.empty())
-        return refuse("too many spaces", "methods with commas and without spaces, one space, the destination: GET,HEAD http://...");
+        return refuse("too many spaces",
+                      "methods with commas and without spaces, one space, the destination: GET,HEAD http://...");
     }
     auto mark = rest.find("://");
     if (mark == rest.npos) return missing_scheme(rest);
@@ -73,31 +80,39 @@ class DestinationReading {
   }
 
   std::nullopt_t missing_scheme(Text rest) {
-    if (MethodSet::of(rest)) return refuse("a method without a destination", std::string(rest) + " http://api.example/**");
+    if (MethodSet::of(rest))
+      return refuse("a method without a destination", std::string(rest) + " http://api.example/**");
     auto host = quoted(rest.substr(0, rest.find('/')));
     host = host.substr(1, host.size() - 2);
-    return refuse("the scheme is missing: it says what is enforced",
-                  "tls://" + host + " (an encrypted tunnel), or http://" + host + "/** (clear HTTP, every request decided)");
+    return refuse(
+        "the scheme is missing: it says what is enforced",
+        "tls://" + host + " (an encrypted tunnel), or http://" + host + "/** (clear HTTP, every request decided)");
   }
 
   std::nullopt_t not_yet(const Parts& parts) {
     bool has_path = parts.scheme == "https" && !parts.path.starts_with('/');
     std::string host = quoted(parts.authority);
     host = host.substr(1, host.size() - 2);
-    return refuse(std::string(parts.scheme) + ":// is not supported yet" +
-                      (has_path ? " (and its path is missing: https://h/** would be everything, https://h/ exactly /)" : ""),
-                  "tls://" + host + (action_ == Action::kAllow ? ", an opaque tunnel: host and port are enforced there, methods and paths are not"
-                                                               : ", which denies the whole port"));
+    return refuse(
+        std::string(parts.scheme) + ":// is not supported yet" +
+            (has_path ? " (and its path is missing: https://h/** would be everything, https://h/ exactly /)" : ""),
+        "tls://" + host +
+            (action_ == Action::kAllow
+                 ? ", an opaque tunnel: host and port are enforced there, methods and paths are not"
+                 : ", which denies the whole port"));
   }
 
   std::optional<Scheme> scheme_of(const Parts& parts) {
     for (Scheme scheme : {Scheme::kHttp, Scheme::kTls, Scheme::kTcp})
       if (parts.scheme == to_string(scheme)) return scheme;
     std::string small(parts.scheme);
-    std::ranges::transform(small, small.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    if (small == parts.scheme && (small == "udp" || small == "quic")) return refuse("UDP is not carried", "tcp:// or tls://");
+    std::ranges::transform(small, small.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    if (small == parts.scheme && (small == "udp" || small == "quic"))
+      return refuse("UDP is not carried", "tcp:// or tls://");
     auto meant = did_you_mean(small, kAllSchemes);
-    return refuse("unknown scheme " + quoted(parts.scheme) + (meant.empty() ? "" : ": did you mean " + std::string(meant) + "://?"),
+    return refuse("unknown scheme " + quoted(parts.scheme) +
+                      (meant.empty() ? "" : ": did you mean " + std::string(meant) + "://?"),
                   meant.empty() ? "http://, tls:// or tcp://" : std::string(meant) + "://");
   }
 
@@ -119,10 +134,13 @@ class DestinationReading {
   std::optional<RuleTerms> tunnel(const Parts& parts, Scheme scheme) {
     std::string name(to_string(scheme));
     if (!parts.methods.empty())
-      return refuse(name + ":// is an opaque tunnel, and nothing there reads methods", "the destination without methods");
-    if (is_range(parts)) return refuse("a rule is about one address, not a range of them", "one rule for each address that is needed");
+      return refuse(name + ":// is an opaque tunnel, and nothing there reads methods",
+                    "the destination without methods");
+    if (is_range(parts))
+      return refuse("a rule is about one address, not a range of them", "one rule for each address that is needed");
     if (!parts.path.empty())
-      return refuse(name + ":// is an opaque tunnel, and nothing there reads paths", name + "://HOST:PORT and nothing after it");
+      return refuse(name + ":// is an opaque tunnel, and nothing there reads paths",
+                    name + "://HOST:PORT and nothing after it");
     auto where = read_authority(parts, scheme);
     if (!where) return std::nullopt;
     return RuleTerms{scheme, std::move(where->first), where->second};
@@ -143,9 +161,11 @@ class DestinationReading {
       before = before.substr(1, before.size() - 2);
       return refuse("the path is missing", before + "/** for everything, or " + before + "/ for exactly /");
     }
-    if (parts.path.find('#') != parts.path.npos) return refuse("a fragment ('#') never reaches a server", "the destination without it");
+    if (parts.path.find('#') != parts.path.npos)
+      return refuse("a fragment ('#') never reaches a server", "the destination without it");
     if (parts.path.find('?') != parts.path.npos)
-      return refuse("a query stands in its own key, query:, which is not supported yet", "the destination without '?' and what follows");
+      return refuse("a query stands in its own key, query:, which is not supported yet",
+                    "the destination without '?' and what follows");
     if (parts.path.find('{') != parts.path.npos || parts.path.find('}') != parts.path.npos)
       return refuse("placeholders in braces are not supported yet", "* for one segment");
     auto pattern = PathPattern::parse(parts.path);
@@ -157,12 +177,15 @@ class DestinationReading {
     constexpr Text kWrite = ": write ";
     auto at = detail.find(kWrite);
     if (at != detail.npos) return refuse(detail.substr(0, at), detail.substr(at + kWrite.size()));
-    return refuse(detail, "segments of letters, digits and -._~ with single slashes between, anything else as %XX in upper case");
+    return refuse(
+        detail, "segments of letters, digits and -._~ with single slashes between, anything else as %XX in upper case");
   }
 
   // "192.0.2.0/24"
   static bool is_range(const Parts& parts) {
-    return IpPrefix::parse(std::string(parts.authority) + std::string(parts.path.substr(0, parts.path.find(':')))).has_value() && !parts.path.empty();
+    return IpPrefix::parse(std::string(parts.authority) + std::string(parts.path.substr(0, parts.path.find(':'))))
+               .has_value() &&
+           !parts.path.empty();
   }
 
   Action action_;

@@ -1,4 +1,5 @@
-// What stands after `allow:` or `deny:`: "GET,HEAD http://api.example/v1/**", "tls://cdn.example", "tcp://db.example:5432".
+// What stands after `allow:` or `deny:`: "GET,HEAD http://api.example/v1/**", "tls://cdn.example",
+// "tcp://db.example:5432".
 #pragma once
 
 #include <optional>

@@ -15,11 +15,21 @@ std::string by_hosts(std::int64_t rules) {
   for (std::int64_t i = 0; i < rules; ++i) {
     std::string n = std::to_string(i);
     switch (i % 5) {
-      case 0: text += "  - {id: r" + n + ", allow: 'GET,HEAD http://h" + n + ".example.com/v1/*/items/**'}\n"; break;
-      case 1: text += "  - allow: tls://h" + n + ".example.com\n"; break;
-      case 2: text += "  - allow: tcp://h" + n + ".example.com:5432\n"; break;
-      case 3: text += "  - allow: tls://*.w" + n + ".example.net\n"; break;
-      default: text += "  - deny: tls://bad.w" + std::to_string(i - 1) + ".example.net\n"; break;
+      case 0:
+        text += "  - {id: r" + n + ", allow: 'GET,HEAD http://h" + n + ".example.com/v1/*/items/**'}\n";
+        break;
+      case 1:
+        text += "  - allow: tls://h" + n + ".example.com\n";
+        break;
+      case 2:
+        text += "  - allow: tcp://h" + n + ".example.com:5432\n";
+        break;
+      case 3:
+        text += "  - allow: tls://*.w" + n + ".example.net\n";
+        break;
+      default:
+        text += "  - deny: tls://bad.w" + std::to_string(i - 1) + ".example.net\n";
+        break;
     }
   }
   return text;
@@ -28,7 +38,8 @@ std::string by_hosts(std::int64_t rules) {
 // All rules for one host.
 std::string by_paths(std::int64_t rules) {
   std::string text = "policy: bench/1\nrules:\n";
-  for (std::int64_t i = 0; i < rules; ++i) text += "  - allow: GET http://api.example.com/v1/p" + std::to_string(i) + "/*/x\n";
+  for (std::int64_t i = 0; i < rules; ++i)
+    text += "  - allow: GET http://api.example.com/v1/p" + std::to_string(i) + "/*/x\n";
   return text;
 }
 

@@ -32,15 +32,17 @@ inline std::shared_ptr<const CompiledPolicy> policy_of(std::initializer_list<std
 
 inline HostName name(std::string_view text) { return HostName::parse(text).value(); }
 
-inline ReasonCode ask_name(const CompiledPolicy& policy, std::string_view host) { return decide_name(policy, name(host)).reason; }
+inline ReasonCode ask_name(const CompiledPolicy& policy, std::string_view host) {
+  return decide_name(policy, name(host)).reason;
+}
 
 inline ReasonCode ask_connection(const CompiledPolicy& policy, std::string_view host, std::uint16_t port) {
   return decide_connection(policy, {Target::parse(host).value(), Port::of(port)}).reason;
 }
 
 // `target` is an origin-form; kMalformed when it is none.
-inline HttpVerdict verdict_http(const CompiledPolicy& policy, std::string_view method, std::string_view host, std::string_view target,
-                                MethodOverrides overrides = {}, std::uint16_t port = 80) {
+inline HttpVerdict verdict_http(const CompiledPolicy& policy, std::string_view method, std::string_view host,
+                                std::string_view target, MethodOverrides overrides = {}, std::uint16_t port = 80) {
   auto canonical = CanonicalTarget::parse(target);
   HttpVerdict verdict;
   verdict.reason = ReasonCode::kMalformed;
@@ -49,8 +51,8 @@ inline HttpVerdict verdict_http(const CompiledPolicy& policy, std::string_view m
   return decide_http(policy, {Target::parse(host).value(), Port::of(port), method, t.path, t.query, overrides});
 }
 
-inline ReasonCode ask_http(const CompiledPolicy& policy, std::string_view method, std::string_view host, std::string_view target,
-                           MethodOverrides overrides = {}, std::uint16_t port = 80) {
+inline ReasonCode ask_http(const CompiledPolicy& policy, std::string_view method, std::string_view host,
+                           std::string_view target, MethodOverrides overrides = {}, std::uint16_t port = 80) {
   return verdict_http(policy, method, host, target, overrides, port).reason;
 }
 

@@ -8,9 +8,14 @@ namespace sallyport::policy {
 namespace {
 
 using Text = std::string_view;
-constexpr std::array kFloorNames{Text("metadata"),      Text("metadata.google.internal"), Text("metadata.goog"),
-                                 Text("instance-data"), Text("instance-data.ec2.internal"), Text("metadata.azure.internal"),
-                                 Text("metadata.tencentyun.com"), Text("metadata.platformequinix.com")};
+constexpr std::array kFloorNames{Text("metadata"),
+                                 Text("metadata.google.internal"),
+                                 Text("metadata.goog"),
+                                 Text("instance-data"),
+                                 Text("instance-data.ec2.internal"),
+                                 Text("metadata.azure.internal"),
+                                 Text("metadata.tencentyun.com"),
+                                 Text("metadata.platformequinix.com")};
 constexpr std::array kFloorAddresses{Text("169.254.169.254"), Text("169.254.170.2"),   Text("169.254.170.23"),
                                      Text("169.254.169.253"), Text("169.254.169.123"), Text("100.100.100.200"),
                                      Text("168.63.129.16"),   Text("192.0.0.192"),     Text("fd00:ec2::254"),

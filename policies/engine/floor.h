@@ -1,4 +1,5 @@
-// Names that no rule opens: cloud metadata services hand out credentials to whoever asks. Addresses are core/net's matter.
+// Names that no rule opens: cloud metadata services hand out credentials to whoever asks. Addresses are core/net's
+// matter.
 #pragma once
 
 #include "core/base/host_name.h"

@@ -1,5 +1,5 @@
-// policies/golden/NAME.yaml and NAME.txt: a policy file and, to the letter, what loading it says. To write the texts anew
-// after a message was changed on purpose, run with SALLYPORT_GOLDEN=write and read the difference.
+// policies/golden/NAME.yaml and NAME.txt: a policy file and, to the letter, what loading it says. To write the texts
+// anew after a message was changed on purpose, run with SALLYPORT_GOLDEN=write and read the difference.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -29,7 +29,8 @@ TEST(Golden, SaysOfEveryFileWhatIsWrittenBesideIt) {
     if (entry.path().extension() != ".yaml") continue;
     ++files;
     auto outcome = load(read_file(entry.path()), entry.path().filename().string());
-    std::string said = testing::all_text(outcome) + (outcome.policy ? "loads: " + outcome.policy->label() + "\n" : "refused\n");
+    std::string said =
+        testing::all_text(outcome) + (outcome.policy ? "loads: " + outcome.policy->label() + "\n" : "refused\n");
     auto beside = fs::path(entry.path()).replace_extension(".txt");
     if (writing) std::ofstream(beside, std::ios::binary) << said;
     EXPECT_EQ(read_file(beside), said) << entry.path();

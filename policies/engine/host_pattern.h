@@ -1,4 +1,5 @@
-// HostPattern: whom a rule is about: one name, all names below one ("*.example.com": any depth, never the apex), or one address.
+// HostPattern: whom a rule is about: one name, all names below one ("*.example.com": any depth, never the apex), or one
+// address.
 #pragma once
 
 #include <string>

@@ -34,11 +34,13 @@ Result<std::string> to_a_labels(std::string_view utf8) {
   if (has_other_dots(utf8)) return fail(ErrorKind::kInvalid, "the host has a full stop that is not '.'");
   std::string text(utf8), fault;
   std::string current = convert(text, IDN2_NONTRANSITIONAL, fault);
-  if (current.empty()) return fail(ErrorKind::kInvalid, "the host is not a valid international name: " + escape_text(fault, 120));
+  if (current.empty())
+    return fail(ErrorKind::kInvalid, "the host is not a valid international name: " + escape_text(fault, 120));
   std::string ignored, former = convert(text, IDN2_TRANSITIONAL, ignored);
   if (former != current)
     return fail(ErrorKind::kInvalid, "the host means two different names: " + current + " (IDNA 2008) and " +
-                                         (former.empty() ? "none" : former) + " (IDNA 2003); write the one that is meant");
+                                         (former.empty() ? "none" : former) +
+                                         " (IDNA 2003); write the one that is meant");
   return current;
 }
 

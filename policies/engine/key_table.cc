@@ -28,7 +28,8 @@ void report_unknown(const KeyTable& table, const YamlEntry& entry, Reporter& rep
   if (hint != table.hints.end() && !meant.empty())
     reporter.error(entry.at, message + ": " + std::string(hint->sentence), entry.key, std::string(hint->advice));
   else if (!meant.empty())
-    reporter.error(entry.at, message + ": did you mean '" + std::string(meant) + "'?", entry.key, std::string(meant) + ":");
+    reporter.error(entry.at, message + ": did you mean '" + std::string(meant) + "'?", entry.key,
+                   std::string(meant) + ":");
   else
     reporter.error(entry.at, message, entry.key, "one of " + joined(table.read));
 }
@@ -38,7 +39,9 @@ void report_unknown(const KeyTable& table, const YamlEntry& entry, Reporter& rep
 bool check_key(const KeyTable& table, const YamlEntry& entry, Reporter& reporter) {
   if (std::ranges::find(table.read, std::string_view(entry.key)) != table.read.end()) return true;
   if (std::ranges::find(table.not_yet, std::string_view(entry.key)) != table.not_yet.end()) {
-    reporter.error(entry.at, quoted(entry.key) + " in " + std::string(table.where) + " is not supported yet, and what is not enforced is not accepted",
+    reporter.error(entry.at,
+                   quoted(entry.key) + " in " + std::string(table.where) +
+                       " is not supported yet, and what is not enforced is not accepted",
                    entry.key, "the policy without it");
     return false;
   }

@@ -1,5 +1,5 @@
-// KeyTable: the keys of one kind of map: those that are read, those that are understood but not supported yet, and words
-// that newcomers type instead. Everything else is unknown, and unknown is an error.
+// KeyTable: the keys of one kind of map: those that are read, those that are understood but not supported yet, and
+// words that newcomers type instead. Everything else is unknown, and unknown is an error.
 #pragma once
 
 #include <span>

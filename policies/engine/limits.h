@@ -11,8 +11,8 @@ namespace sallyport::policy {
 
 // What one rule, or the whole task, may use in all. Every value present is at least 1.
 struct Limits {
-  std::optional<std::uint64_t> requests;                // HTTP requests; absent on opaque rules, where nothing counts them
-  std::optional<std::uint64_t> connections_total;       // upstream connections, over the life of the task
+  std::optional<std::uint64_t> requests;           // HTTP requests; absent on opaque rules, where nothing counts them
+  std::optional<std::uint64_t> connections_total;  // upstream connections, over the life of the task
   std::optional<std::uint64_t> connections_concurrent;  // open at once
   std::optional<std::chrono::seconds> duration;         // of one connection, from its acceptance
   std::optional<ByteCount> upload;                      // bytes to upstream, all connections together

@@ -10,9 +10,11 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr std::array kLimitKeys{Text("requests"), Text("connections"), Text("duration"), Text("upload"), Text("download")};
+constexpr std::array kLimitKeys{Text("requests"), Text("connections"), Text("duration"), Text("upload"),
+                                Text("download")};
 constexpr std::array kLimitHints{
-    KeyHint{"wall", "wall is the time of the whole task, and belongs to budgets:", "duration: for one connection, or wall: in budgets:"},
+    KeyHint{"wall", "wall is the time of the whole task, and belongs to budgets:",
+            "duration: for one connection, or wall: in budgets:"},
     KeyHint{"idle", "idle is set for the whole task, and belongs to budgets:", "idle: in budgets:"},
     KeyHint{"bytes", "bytes are limited in each direction", "upload: and download:"},
     KeyHint{"rate", "rates are not limited, amounts are", "requests:"},
@@ -20,15 +22,18 @@ constexpr std::array kLimitHints{
 constexpr KeyTable kLimits{"limits", kLimitKeys, {}, kLimitHints};
 
 constexpr std::array kConnectionKeys{Text("concurrent"), Text("total")};
-constexpr std::array kConnectionHints{KeyHint{"duration", "the duration of a rule's connections is a key of limits: itself", "duration: beside connections:"}};
+constexpr std::array kConnectionHints{KeyHint{
+    "duration", "the duration of a rule's connections is a key of limits: itself", "duration: beside connections:"}};
 constexpr KeyTable kRuleConnections{"connections", kConnectionKeys, {}, kConnectionHints};
 constexpr std::array kTaskConnectionKeys{Text("concurrent"), Text("total"), Text("duration")};
 constexpr KeyTable kTaskConnections{"connections", kTaskConnectionKeys, {}, {}};
 
-constexpr std::array kBudgetKeys{Text("wall"), Text("idle"), Text("upload"), Text("download"), Text("requests"), Text("connections")};
+constexpr std::array kBudgetKeys{Text("wall"),     Text("idle"),     Text("upload"),
+                                 Text("download"), Text("requests"), Text("connections")};
 constexpr std::array kBudgetNotYet{Text("dns")};
 constexpr std::array kBudgetHints{
-    KeyHint{"duration", "the duration of connections stands below connections:, that of the task is wall:", "connections: {duration: 10m}, or wall: 30m"},
+    KeyHint{"duration", "the duration of connections stands below connections:, that of the task is wall:",
+            "connections: {duration: 10m}, or wall: 30m"},
     KeyHint{"time", "the time of the whole task is wall:", "wall: 30m"},
     KeyHint{"timeout", "the time of the whole task is wall:, that of a silent connection idle:", "wall: 30m"},
     KeyHint{"memory", "memory is limited by the runtime, not by the policy", "the policy without it"},
@@ -38,7 +43,8 @@ constexpr KeyTable kBudgets{"budgets", kBudgetKeys, kBudgetNotYet, kBudgetHints}
 void read_connection_map(const YamlNode& node, const KeyTable& table, Limits& limits, Reporter& reporter) {
   for (const YamlEntry& entry : node.entries) {
     if (!check_key(table, entry, reporter)) continue;
-    if (entry.key == "concurrent") limits.connections_concurrent = read_count(entry.value, "connections: concurrent", reporter);
+    if (entry.key == "concurrent")
+      limits.connections_concurrent = read_count(entry.value, "connections: concurrent", reporter);
     if (entry.key == "total") limits.connections_total = read_count(entry.value, "connections: total", reporter);
     if (entry.key == "duration") limits.duration = read_duration(entry.value, "connections: duration", reporter);
   }

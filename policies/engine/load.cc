@@ -17,14 +17,16 @@ namespace {
 using Text = std::string_view;
 
 constexpr std::array kKeys{Text("policy"), Text("rules"), Text("budgets")};
-constexpr std::array kNotYet{Text("use"), Text("on_denial"), Text("within"), Text("dns"), Text("tests"), Text("denied")};
+constexpr std::array kNotYet{Text("use"), Text("on_denial"), Text("within"),
+                             Text("dns"), Text("tests"),     Text("denied")};
 constexpr std::array kHints{
     KeyHint{"allow", "allow belongs in a rule", "rules: and below it - allow: ..."},
     KeyHint{"deny", "deny belongs in a rule", "rules: and below it - deny: ..."},
     KeyHint{"version", "the version follows the name", "policy: NAME/VERSION"},
     KeyHint{"name", "the name and version are one value", "policy: NAME/VERSION"},
     KeyHint{"limits", "limits belong to a rule, budgets to the policy", "budgets:"},
-    KeyHint{"addresses", "addresses belong in the configuration of the appliance, not into a policy", "the policy without it"},
+    KeyHint{"addresses", "addresses belong in the configuration of the appliance, not into a policy",
+            "the policy without it"},
     KeyHint{"credentials", "credentials are configured on the appliance, never in a policy", "the policy without it"},
     KeyHint{"domains", "what is allowed stands in rules", "rules: and below it - allow: tls://api.example"},
     KeyHint{"network", "what is allowed stands in rules", "rules: and below it - allow: tls://api.example"}};
@@ -64,15 +66,20 @@ class Loading {
 
   void identity(const YamlNode& root) {
     const YamlEntry* entry = find(root, "policy");
-    if (entry == nullptr) return reporter_.error(root.at, "the policy has no name", {}, "policy: NAME/1 as its first line");
+    if (entry == nullptr)
+      return reporter_.error(root.at, "the policy has no name", {}, "policy: NAME/1 as its first line");
     std::string_view text = entry->value.text;
     auto slash = text.find('/');
     auto name = text.substr(0, slash);
-    auto number = slash == text.npos ? Result<std::uint64_t>(fail(ErrorKind::kInvalid, "")) : parse_decimal(text.substr(slash + 1));
-    bool fine = entry->value.is_scalar() && is_name(name) && number && number.value() >= 1 && number.value() <= 1'000'000'000;
+    auto number = slash == text.npos ? Result<std::uint64_t>(fail(ErrorKind::kInvalid, ""))
+                                     : parse_decimal(text.substr(slash + 1));
+    bool fine =
+        entry->value.is_scalar() && is_name(name) && number && number.value() >= 1 && number.value() <= 1'000'000'000;
     if (fine) return builder_.identify(std::string(name), static_cast<std::uint32_t>(number.value()));
-    std::string advice = slash == text.npos && is_name(name) ? "policy: " + std::string(name) + "/1" : "policy: catalog-report/3";
-    reporter_.error(entry->value.at, "a policy is named NAME/VERSION: a-z, 0-9 and - in the name, a number from 1", text, advice);
+    std::string advice =
+        slash == text.npos && is_name(name) ? "policy: " + std::string(name) + "/1" : "policy: catalog-report/3";
+    reporter_.error(entry->value.at, "a policy is named NAME/VERSION: a-z, 0-9 and - in the name, a number from 1",
+                    text, advice);
   }
 
   void rules(const YamlNode& root) {
@@ -80,11 +87,12 @@ class Loading {
     if (entry == nullptr || entry->value.is_empty() || (entry->value.is_list() && entry->value.items.empty())) {
       if (reporter_.failed()) return;
       Position at = entry == nullptr ? root.at : entry->at;
-      return reporter_.warning(at, "there are no rules: this policy denies everything", {}, "rules: and below it - allow: tls://api.example");
+      return reporter_.warning(at, "there are no rules: this policy denies everything", {},
+                               "rules: and below it - allow: tls://api.example");
     }
     if (!entry->value.is_list())
-      return reporter_.error(entry->value.at, "rules: holds a list, not " + std::string(kind_text(entry->value)), entry->value.text,
-                             "each rule in a line that begins with '- '");
+      return reporter_.error(entry->value.at, "rules: holds a list, not " + std::string(kind_text(entry->value)),
+                             entry->value.text, "each rule in a line that begins with '- '");
     if (entry->value.items.size() > kMaxRules) return reporter_.error(entry->at, "more than 200000 rules");
     builder_.reserve(entry->value.items.size());
     places_.reserve(entry->value.items.size());
@@ -95,7 +103,8 @@ class Loading {
   void identify(const ReadRule& read) {
     auto [first, fresh] = ids_.try_emplace(read.rule.id, read.rule.line);
     if (fresh) return;
-    reporter_.error(read.id_at, "the id " + quoted(read.rule.id) + " stands twice, first in line " + std::to_string(first->second),
+    reporter_.error(read.id_at,
+                    "the id " + quoted(read.rule.id) + " stands twice, first in line " + std::to_string(first->second),
                     read.rule.id, "another id");
   }
 

@@ -11,9 +11,12 @@ using namespace testing;
 
 TEST(Load, KeepsWhatWasWritten) {
   auto outcome = load(
-      "# why\npolicy: catalog-report/3\nrules:\n  - id: prices\n    allow: GET,HEAD http://api.shop.example/v2/prices/**\n"
-      "    limits: {requests: 200, download: 50MiB, connections: {concurrent: 2, total: 9}, duration: 90s}\n  - deny: tls://telemetry.example\n"
-      "budgets:\n  wall: 30m\n  idle: 5m\n  upload: 5MiB\n  download: 1GiB\n  requests: 2000\n  connections: {concurrent: 64, total: 5000, duration: 2h}\n",
+      "# why\npolicy: catalog-report/3\nrules:\n  - id: prices\n    allow: GET,HEAD "
+      "http://api.shop.example/v2/prices/**\n"
+      "    limits: {requests: 200, download: 50MiB, connections: {concurrent: 2, total: 9}, duration: 90s}\n  - deny: "
+      "tls://telemetry.example\n"
+      "budgets:\n  wall: 30m\n  idle: 5m\n  upload: 5MiB\n  download: 1GiB\n  requests: 2000\n  connections: "
+      "{concurrent: 64, total: 5000, duration: 2h}\n",
       "catalog.yaml");
   ASSERT_TRUE(outcome.policy) << all_text(outcome);
   EXPECT_TRUE(outcome.diagnostics.empty());
@@ -41,14 +44,16 @@ TEST(Load, KeepsWhatWasWritten) {
 }
 
 TEST(Load, HashesTheBytesOfTheFile) {
-  auto a = load("policy: p/1\n", "a").policy, b = load("policy: p/1\n", "b").policy, c = load("policy: p/1\n\n", "c").policy;
+  auto a = load("policy: p/1\n", "a").policy, b = load("policy: p/1\n", "b").policy,
+       c = load("policy: p/1\n\n", "c").policy;
   EXPECT_EQ(a->sha256(), b->sha256());
   EXPECT_NE(a->sha256(), c->sha256());
   EXPECT_EQ(deny_all()->sha256(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 }
 
 TEST(Load, RefusesAMisspeltRestriction) {  // policy-003
-  for (auto rule : {"{metods: [GET], allow: 'http://a.test/**'}", "{ports: '443', allow: 'http://a.test/**'}", "{action: alow, host: a.test}"}) {
+  for (auto rule : {"{metods: [GET], allow: 'http://a.test/**'}", "{ports: '443', allow: 'http://a.test/**'}",
+                    "{action: alow, host: a.test}"}) {
     auto outcome = load_rules({rule});
     EXPECT_FALSE(outcome.policy) << rule;
     EXPECT_EQ(outcome.diagnostics.at(0).line, 3u);
@@ -69,10 +74,16 @@ TEST(Load, RefusesWildcardsThatAreTooWide) {  // input-021
 }
 
 TEST(Load, ReadsAUnicodeHostOnlyInItsOneAsciiForm) {  // input-009, input-010
-  auto p = policy_of({"allow: tls://b\xc3\xbc" "cher.test"});
+  auto p =
+      policy_of({"allow: tls://b\xc3\xbc"
+                 "cher.test"});
   EXPECT_EQ(ask_name(*p, "xn--bcher-kva.test"), ReasonCode::kAllowed);
-  EXPECT_FALSE(Target::parse("b\xc3\xbc" "cher.test"));
-  auto sharp = load_rules({"allow: tls://stra\xc3\x9f" "e.test"});
+  EXPECT_FALSE(
+      Target::parse("b\xc3\xbc"
+                    "cher.test"));
+  auto sharp =
+      load_rules({"allow: tls://stra\xc3\x9f"
+                  "e.test"});
   ASSERT_FALSE(sharp.policy);
   EXPECT_NE(all_text(sharp).find("xn--strae-oqa.test"), std::string::npos);
   EXPECT_NE(all_text(sharp).find("strasse.test"), std::string::npos);
@@ -80,7 +91,8 @@ TEST(Load, ReadsAUnicodeHostOnlyInItsOneAsciiForm) {  // input-009, input-010
 }
 
 TEST(Load, SaysWherePrecisely) {
-  auto outcome = load("policy: p/1\nrules:\n  - id: a\n    allow: tls://a.test\n    limits: {requests: 1}\n", "dir/p.yaml");
+  auto outcome =
+      load("policy: p/1\nrules:\n  - id: a\n    allow: tls://a.test\n    limits: {requests: 1}\n", "dir/p.yaml");
   ASSERT_EQ(outcome.diagnostics.size(), 1u);
   EXPECT_EQ(render(outcome.diagnostics[0]),
             "dir/p.yaml:5:14: error: a limit of requests on an opaque rule: nothing in a tunnel counts requests\n"
@@ -107,7 +119,9 @@ TEST(Load, HasMaxima) {
 TEST(Load, FindsADuplicateAmongManyKeys) {
   std::string text = "policy: p/1\n";
   for (int i = 0; i < 40; ++i) text += "k" + std::to_string(i) + ": 1\n";
-  auto says_twice = [](const LoadOutcome& o) { return all_text(o).find("stands twice, first in line 5") != std::string::npos; };
+  auto says_twice = [](const LoadOutcome& o) {
+    return all_text(o).find("stands twice, first in line 5") != std::string::npos;
+  };
   EXPECT_FALSE(says_twice(load(text, "p")));
   EXPECT_TRUE(says_twice(load(text + "k3: 2\n", "p")));
 }

@@ -6,12 +6,44 @@
 namespace sallyport::policy {
 namespace {
 
-constexpr std::array<std::string_view, 38> kMethods{
-    "GET",     "HEAD",       "POST",            "PUT",           "DELETE",    "PATCH",  "OPTIONS",   "QUERY",
-    "ACL",     "BASELINE-CONTROL", "BIND",      "CHECKIN",       "CHECKOUT",  "COPY",   "LABEL",     "LINK",
-    "LOCK",    "MERGE",      "MKACTIVITY",      "MKCALENDAR",    "MKCOL",     "MKREDIRECTREF", "MKWORKSPACE", "MOVE",
-    "ORDERPATCH", "PROPFIND", "PROPPATCH",      "PURGE",         "REBIND",    "REPORT", "SEARCH",    "UNBIND",
-    "UNCHECKOUT", "UNLINK",  "UNLOCK",          "UPDATE",        "UPDATEREDIRECTREF", "VERSION-CONTROL"};
+constexpr std::array<std::string_view, 38> kMethods{"GET",
+                                                    "HEAD",
+                                                    "POST",
+                                                    "PUT",
+                                                    "DELETE",
+                                                    "PATCH",
+                                                    "OPTIONS",
+                                                    "QUERY",
+                                                    "ACL",
+                                                    "BASELINE-CONTROL",
+                                                    "BIND",
+                                                    "CHECKIN",
+                                                    "CHECKOUT",
+                                                    "COPY",
+                                                    "LABEL",
+                                                    "LINK",
+                                                    "LOCK",
+                                                    "MERGE",
+                                                    "MKACTIVITY",
+                                                    "MKCALENDAR",
+                                                    "MKCOL",
+                                                    "MKREDIRECTREF",
+                                                    "MKWORKSPACE",
+                                                    "MOVE",
+                                                    "ORDERPATCH",
+                                                    "PROPFIND",
+                                                    "PROPPATCH",
+                                                    "PURGE",
+                                                    "REBIND",
+                                                    "REPORT",
+                                                    "SEARCH",
+                                                    "UNBIND",
+                                                    "UNCHECKOUT",
+                                                    "UNLINK",
+                                                    "UNLOCK",
+                                                    "UPDATE",
+                                                    "UPDATEREDIRECTREF",
+                                                    "VERSION-CONTROL"};
 static_assert(kMethods.size() <= 64);
 
 }  // namespace

@@ -8,8 +8,8 @@
 
 namespace sallyport::policy {
 
-// Collects the overriding methods that the fields of one request name. Borrows the values it saw: the request's head must
-// outlive it. Never allocates.
+// Collects the overriding methods that the fields of one request name. Borrows the values it saw: the request's head
+// must outlive it. Never allocates.
 class MethodOverrides {
  public:
   static constexpr std::size_t kMax = 4;  // more in one request: no rule matches
@@ -26,8 +26,8 @@ class MethodOverrides {
   std::size_t count_ = 0;
 };
 
-// True if `encoded` (a query, or a body of type application/x-www-form-urlencoded) has a key that frameworks read as the
-// method: "_method", also percent-encoded, in another case, or in a spelling that PHP maps to it.
+// True if `encoded` (a query, or a body of type application/x-www-form-urlencoded) has a key that frameworks read as
+// the method: "_method", also percent-encoded, in another case, or in a spelling that PHP maps to it.
 bool names_method_key(std::string_view encoded) noexcept;
 
 }  // namespace sallyport::policy

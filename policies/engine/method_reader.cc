@@ -9,7 +9,8 @@ namespace {
 
 std::string upper(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
   return out;
 }
 
@@ -18,13 +19,15 @@ void report_unknown(std::string_view word, Position at, Reporter& reporter) {
   if (word.empty()) return reporter.error(at, "a method is missing beside a comma", {}, "GET,HEAD");
   if (big == "*" || big == "ANY" || big == "ALL")
     return reporter.error(at, "every method is written by leaving the methods out", word, "the destination alone");
-  if (big == "CONNECT" || big == "TRACE" || big == "PRI") return reporter.error(at, big + " is never allowed by a rule", word, "the other methods");
+  if (big == "CONNECT" || big == "TRACE" || big == "PRI")
+    return reporter.error(at, big + " is never allowed by a rule", word, "the other methods");
   if (MethodSet::of(big)) return reporter.error(at, "methods are written in upper case", word, big);
   if (word.starts_with('[') || word.ends_with(']'))
     return reporter.error(at, "methods stand without brackets", word, "GET,HEAD http://...");
   auto meant = did_you_mean(big, known_methods());
-  reporter.error(at, "unknown method " + quoted(word) + (meant.empty() ? "" : ": did you mean " + std::string(meant) + "?"), word,
-                 meant.empty() ? "a registered method, such as GET" : std::string(meant));
+  reporter.error(at,
+                 "unknown method " + quoted(word) + (meant.empty() ? "" : ": did you mean " + std::string(meant) + "?"),
+                 word, meant.empty() ? "a registered method, such as GET" : std::string(meant));
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ struct Rule {
   bool allow = true;
   std::string methods;  // "GET,HEAD" or empty
   std::string scheme;
-  std::string host;     // with "*." if it is a wildcard
+  std::string host;  // with "*." if it is a wildcard
   int port = 0;
   std::string path;
 
@@ -44,7 +44,8 @@ inline bool glob(std::string_view pattern, std::string_view text) {
   return false;
 }
 
-inline bool segments_match(const std::vector<std::string>& p, std::size_t i, const std::vector<std::string>& s, std::size_t j) {
+inline bool segments_match(const std::vector<std::string>& p, std::size_t i, const std::vector<std::string>& s,
+                           std::size_t j) {
   if (i == p.size()) return j == s.size();
   if (p[i] == "**") {
     for (std::size_t n = i + 1 == p.size() ? 1 : 0; j + n <= s.size(); ++n)
@@ -63,7 +64,9 @@ inline bool host_matches(std::string_view pattern, std::string_view host) {
   return host.size() > pattern.size() - 1 && host.ends_with(pattern.substr(1));
 }
 
-inline bool at(const Rule& rule, std::string_view host, int port) { return host_matches(rule.host, host) && rule.port == port; }
+inline bool at(const Rule& rule, std::string_view host, int port) {
+  return host_matches(rule.host, host) && rule.port == port;
+}
 
 inline bool request_matches(const Rule& rule, std::string_view method, std::string_view path) {
   auto methods = split(rule.methods, ',');
@@ -74,12 +77,15 @@ inline bool request_matches(const Rule& rule, std::string_view method, std::stri
 inline bool whole(const Rule& rule) { return rule.scheme != "http" || (rule.methods.empty() && rule.path == "/**"); }
 
 // The index of the allow rule that decides; nothing when denied.
-inline std::optional<std::size_t> decide_http(const std::vector<Rule>& rules, std::string_view host, int port, std::string_view method,
-                                              std::string_view path) {
+inline std::optional<std::size_t> decide_http(const std::vector<Rule>& rules, std::string_view host, int port,
+                                              std::string_view method, std::string_view path) {
   for (const Rule& rule : rules)
-    if (!rule.allow && at(rule, host, port) && (rule.scheme != "http" || request_matches(rule, method, path))) return std::nullopt;
+    if (!rule.allow && at(rule, host, port) && (rule.scheme != "http" || request_matches(rule, method, path)))
+      return std::nullopt;
   for (std::size_t i = 0; i < rules.size(); ++i)
-    if (rules[i].allow && rules[i].scheme == "http" && at(rules[i], host, port) && request_matches(rules[i], method, path)) return i;
+    if (rules[i].allow && rules[i].scheme == "http" && at(rules[i], host, port) &&
+        request_matches(rules[i], method, path))
+      return i;
   return std::nullopt;
 }
 

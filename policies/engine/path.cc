@@ -65,7 +65,8 @@ const char* canonicalise_one(std::string_view raw, std::size_t& at, std::string&
 bool is_ambiguous(std::string_view text) {
   if (text.find(';') != std::string_view::npos) return true;
   for (auto at = text.find('%'); at != std::string_view::npos; at = text.find('%', at + 1))
-    if (encoded_byte(text, at) == '%' && at + 4 < text.size() && hex_value(text[at + 3]) >= 0 && hex_value(text[at + 4]) >= 0)
+    if (encoded_byte(text, at) == '%' && at + 4 < text.size() && hex_value(text[at + 3]) >= 0 &&
+        hex_value(text[at + 4]) >= 0)
       return true;
   // "%3B" is ';' to a server that decodes before it splits.
   return text.find("%3B") != std::string_view::npos;
@@ -83,7 +84,8 @@ Result<CanonicalPath> CanonicalPath::parse(std::string_view raw) {
     if (const char* fault = canonicalise_one(raw, at, out, encoded_high)) return fail(ErrorKind::kInvalid, fault);
   if (out.size() > kMaxLength) return fail(ErrorKind::kInvalid, "a path is longer than 8192 bytes");
   if (const char* fault = segment_fault(out)) return fail(ErrorKind::kInvalid, fault);
-  if (encoded_high && !is_utf8(percent_decoded(out))) return fail(ErrorKind::kInvalid, "a path has encoded bytes that are not UTF-8");
+  if (encoded_high && !is_utf8(percent_decoded(out)))
+    return fail(ErrorKind::kInvalid, "a path has encoded bytes that are not UTF-8");
   bool ambiguous = is_ambiguous(out);
   return CanonicalPath(std::move(out), ambiguous);
 }

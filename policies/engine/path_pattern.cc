@@ -31,7 +31,8 @@ Result<void> check_canonical(std::string_view text) {
   if (canonical.value().text() != text)
     return invalid("the path is not in its canonical form: write " + escape_text(canonical.value().text()));
   if (canonical.value().ambiguous())
-    return invalid("a path with ';' or '%25' and two more digits is read in different ways by servers, and never matches");
+    return invalid(
+        "a path with ';' or '%25' and two more digits is read in different ways by servers, and never matches");
   return success();
 }
 

@@ -1,8 +1,9 @@
-// PathPattern: what a rule says about paths. '*' stands for one or more characters of one segment, a segment '**' for any
-// segments (at the end for one or more of them, the last of which may be empty: "/a/**" matches "/a/" and "/a/b", not "/a").
+// PathPattern: what a rule says about paths. '*' stands for one or more characters of one segment, a segment '**' for
+// any segments (at the end for one or more of them, the last of which may be empty: "/a/**" matches "/a/" and "/a/b",
+// not "/a").
 //
-// Works on tokens, the segments of a path: those of a CanonicalPath, or those of another pattern, which is how covers() is
-// answered. A token is never decoded further here. An encoded byte ("%2A") is one character.
+// Works on tokens, the segments of a path: those of a CanonicalPath, or those of another pattern, which is how covers()
+// is answered. A token is never decoded further here. An encoded byte ("%2A") is one character.
 #pragma once
 
 #include <span>
@@ -31,7 +32,8 @@ class PathPattern {
   bool matches(std::span<const std::string_view> tokens) const noexcept { return matches_from(0, tokens); }
   // The same for the part of the pattern from segment `from`, and the tokens from there.
   bool matches_from(std::size_t from, std::span<const std::string_view> tokens) const noexcept;
-  // True only if every path that matches `other` matches this. Sound; it may miss a cover that needs several stars at once.
+  // True only if every path that matches `other` matches this. Sound; it may miss a cover that needs several stars at
+  // once.
   bool covers(const PathPattern& other) const;
 
   // "/**"
@@ -53,7 +55,8 @@ bool has_wildcard(std::string_view segment) noexcept;
 
 // Appends the segments of a canonical path to `out`; they borrow from `path`.
 void split_path(std::string_view path, PathTokens& out);
-// A canonical path with every encoded byte decoded ('%' itself as '\x04', so that no '%' is left). '/' never comes of it.
+// A canonical path with every encoded byte decoded ('%' itself as '\x04', so that no '%' is left). '/' never comes of
+// it.
 std::string loosened(std::string_view path);
 
 }  // namespace sallyport::policy

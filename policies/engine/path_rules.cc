@@ -45,7 +45,8 @@ struct PathRules::Node {
       if (r.entry.rule > found.match) break;
       if (r.entry.pattern->matches_from(r.from, tokens)) take(r.entry, methods, found);
     }
-    if (auto next = literal.find(tokens[0]); next != literal.end()) next->second->find(tokens.subspan(1), methods, found);
+    if (auto next = literal.find(tokens[0]); next != literal.end())
+      next->second->find(tokens.subspan(1), methods, found);
     if (star && !tokens[0].empty() && tokens[0] != PathPattern::kDeep) star->find(tokens.subspan(1), methods, found);
   }
 };

@@ -1,6 +1,7 @@
 // PathRules: the http:// rules of one action for one host pattern and port, found by path without trying each.
 //
-// A trie over segments: literal ones by hash, '*' as a branch of its own; what follows a mixed segment ("v*") or an inner
+// A trie over segments: literal ones by hash, '*' as a branch of its own; what follows a mixed segment ("v*") or an
+// inner
 // '**' is tried one by one at the node where it begins. The patterns must outlive it.
 #pragma once
 

@@ -18,7 +18,10 @@ std::size_t utf8_sequence(std::string_view bytes, std::size_t at, char32_t& scal
   unsigned lead = byte(at);
   scalar = lead;
   if (lead < 0x80) return 1;
-  std::size_t length = lead >= 0xf0 && lead <= 0xf4 ? 4 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xc2 && lead < 0xe0 ? 2 : 0;
+  std::size_t length = lead >= 0xf0 && lead <= 0xf4  ? 4
+                       : lead >= 0xe0 && lead < 0xf0 ? 3
+                       : lead >= 0xc2 && lead < 0xe0 ? 2
+                                                     : 0;
   if (length == 0 || at + length > bytes.size()) return 0;
   scalar = lead & (0xffu >> (length + 1));
   for (std::size_t i = 1; i < length; ++i) {

@@ -23,8 +23,8 @@ constexpr int encoded_byte(std::string_view text, std::size_t at) noexcept {
 
 // RFC 3986 section 2.3.
 constexpr bool is_unreserved(char c) noexcept {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
-         c == '~';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+         c == '_' || c == '~';
 }
 
 // RFC 3986 section 3.3: what a path segment may hold besides unreserved characters and '%'.

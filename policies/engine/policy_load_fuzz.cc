@@ -1,7 +1,8 @@
-// Any bytes as a policy file: loading ends, refuses with a reason or gives a policy, and what it says is printable. What
-// loads is asked a few questions.
+// Any bytes as a policy file: loading ends, refuses with a reason or gives a policy, and what it says is printable.
+// What loads is asked a few questions.
 #include <cstdint>
 #include <cstdlib>
+#include <initializer_list>
 
 #include "policies/engine/decide.h"
 #include "policies/engine/load.h"
@@ -23,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (auto host : {"a.example", "b.a.example", "metadata.google.internal"}) {
     auto name = HostName::parse(host).value();
     auto known = decide_name(*outcome.policy, name);
-    for (std::uint16_t port : {80, 443, 5432}) {
+    for (std::uint16_t port : std::initializer_list<std::uint16_t>{80, 443, 5432}) {
       auto connection = decide_connection(*outcome.policy, {Target(name), Port::of(port)});
       auto http = decide_http(*outcome.policy, {Target(name), Port::of(port), "GET", path, ""});
       if ((connection.allowed() || http.allowed()) && !known.allowed()) std::abort();

@@ -97,7 +97,8 @@ std::shared_ptr<const CompiledPolicy> settle(std::vector<naive::Rule>& rules, Di
       EXPECT_LT(at, rules.size()) << render(d);
       faulty.insert(at);
       bool idle = d.message.find("never") != std::string::npos;
-      for (int i = 0; idle && i < 30 && rules[at].allow; ++i) EXPECT_NE(naive_rule(rules, question(dice)), at) << policy_text(rules) << render(d);
+      for (int i = 0; idle && i < 30 && rules[at].allow; ++i)
+        EXPECT_NE(naive_rule(rules, question(dice)), at) << policy_text(rules) << render(d);
     }
     for (std::size_t at : faulty) rules.erase(rules.begin() + static_cast<std::ptrdiff_t>(at));
   }
@@ -121,7 +122,10 @@ void compare(const CompiledPolicy& policy, const std::vector<naive::Rule>& rules
   }
   bool known = decide_name(policy, name(q.host)).allowed();
   if (http || tunnel) ASSERT_TRUE(known) << told();
-  if (known) ASSERT_TRUE(std::ranges::any_of(rules, [&](const auto& r) { return r.allow && naive::host_matches(r.host, q.host); })) << told();
+  if (known)
+    ASSERT_TRUE(std::ranges::any_of(rules, [&](const auto& r) {
+      return r.allow && naive::host_matches(r.host, q.host);
+    })) << told();
   if (!verdict.allowed() && verdict.rule) ASSERT_FALSE(rules[verdict.rule->index].allow) << told();
   if (verdict.nearest) ASSERT_TRUE(naive::host_matches(rules[verdict.nearest->index].host, q.host)) << told();
 }
@@ -154,7 +158,8 @@ TEST(Property, CoversIsSound) {
     ++covered;
     for (int i = 0; i < 30; ++i) {
       std::string path = dice.path();
-      if (naive::path_matches(narrow, path)) ASSERT_TRUE(naive::path_matches(wide, path)) << wide << " " << narrow << " " << path;
+      if (naive::path_matches(narrow, path))
+        ASSERT_TRUE(naive::path_matches(wide, path)) << wide << " " << narrow << " " << path;
     }
   }
   EXPECT_GT(covered, rounds() / 10);
@@ -193,10 +198,14 @@ TEST(Property, LoadAlwaysAnswers) {
   for (int round = 0; round < rounds() * 2; ++round) {
     std::string text = dice.one_in(2) ? "policy: p/1\nrules:\n  - allow: " : "";
     for (std::size_t n = dice.below(40); n > 0; --n)
-      text += dice.of({"policy: ", "rules:", "\n", "\n  - ", "allow: ", "deny: ", "{", "}", "[", "]", ", ", "http://", "tls://", "tcp://", "*.", "a.test", ":80",
-                       "/**", "/a", "GET ", "limits: ", "requests: ", "1", "MiB", "&a ", "*a", "!t ", "'", "\"", "\\", "\t", "#", "|\n", "? ", ": ", "- ", "%", "\xc3\xbc", "\xff"});
+      text +=
+          dice.of({"policy: ", "rules:",     "\n",     "\n  - ", "allow: ", "deny: ", "{",   "}",        "[",   "]",
+                   ", ",       "http://",    "tls://", "tcp://", "*.",      "a.test", ":80", "/**",      "/a",  "GET ",
+                   "limits: ", "requests: ", "1",      "MiB",    "&a ",     "*a",     "!t ", "'",        "\"",  "\\",
+                   "\t",       "#",          "|\n",    "? ",     ": ",      "- ",     "%",   "\xc3\xbc", "\xff"});
     auto outcome = load(text, "p");
-    bool failed = std::ranges::any_of(outcome.diagnostics, [](const Diagnostic& d) { return d.severity == Severity::kError; });
+    bool failed =
+        std::ranges::any_of(outcome.diagnostics, [](const Diagnostic& d) { return d.severity == Severity::kError; });
     ASSERT_EQ(outcome.policy == nullptr, failed) << text;
   }
 }

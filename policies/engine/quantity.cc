@@ -21,31 +21,35 @@ struct Foreign {
   std::string_view text;
   std::string_view instead;
 };
-constexpr std::array kForeignSizes{Foreign{"k", "KiB"},  Foreign{"kb", "KiB"}, Foreign{"kib", "KiB"}, Foreign{"m", "MiB"},
-                                   Foreign{"mb", "MiB"}, Foreign{"mib", "MiB"}, Foreign{"g", "GiB"},  Foreign{"gb", "GiB"},
-                                   Foreign{"gib", "GiB"}, Foreign{"b", "B"},    Foreign{"bytes", "B"}};
-constexpr std::array kForeignTimes{Foreign{"sec", "s"},  Foreign{"secs", "s"}, Foreign{"second", "s"}, Foreign{"seconds", "s"},
-                                   Foreign{"min", "m"},  Foreign{"mins", "m"}, Foreign{"minute", "m"}, Foreign{"minutes", "m"},
-                                   Foreign{"hr", "h"},   Foreign{"hour", "h"}, Foreign{"hours", "h"}};
+constexpr std::array kForeignSizes{Foreign{"k", "KiB"}, Foreign{"kb", "KiB"}, Foreign{"kib", "KiB"},
+                                   Foreign{"m", "MiB"}, Foreign{"mb", "MiB"}, Foreign{"mib", "MiB"},
+                                   Foreign{"g", "GiB"}, Foreign{"gb", "GiB"}, Foreign{"gib", "GiB"},
+                                   Foreign{"b", "B"},   Foreign{"bytes", "B"}};
+constexpr std::array kForeignTimes{Foreign{"sec", "s"},     Foreign{"secs", "s"},    Foreign{"second", "s"},
+                                   Foreign{"seconds", "s"}, Foreign{"min", "m"},     Foreign{"mins", "m"},
+                                   Foreign{"minute", "m"},  Foreign{"minutes", "m"}, Foreign{"hr", "h"},
+                                   Foreign{"hour", "h"},    Foreign{"hours", "h"}};
 
 struct Kind {
-  std::string_view noun;      // "a size"
-  std::string_view example;   // "50MiB"
-  std::string_view units;     // for a number without one
+  std::string_view noun;     // "a size"
+  std::string_view example;  // "50MiB"
+  std::string_view units;    // for a number without one
   std::span<const Unit> known;
   std::span<const Foreign> foreign;
   std::uint64_t most;
   std::string_view most_text;
 };
 
-constexpr Kind kSize{"a size", "digits and B, KiB, MiB or GiB, as in 50MiB", "MiB", kSizes, kForeignSizes, kMaxBytes, "1048576GiB"};
-constexpr Kind kTime{"a duration", "digits and s, m or h, as in 90s or 30m", "s", kTimes, kForeignTimes,
-                     static_cast<std::uint64_t>(kMaxDuration.count()), "8784h"};
+constexpr Kind kSize{"a size",    "digits and B, KiB, MiB or GiB, as in 50MiB", "MiB", kSizes, kForeignSizes, kMaxBytes,
+                     "1048576GiB"};
+constexpr Kind kTime{"a duration",  "digits and s, m or h, as in 90s or 30m",         "s",    kTimes,
+                     kForeignTimes, static_cast<std::uint64_t>(kMaxDuration.count()), "8784h"};
 constexpr Kind kCount{"a count", "digits only, as in 200", "", {}, {}, kMaxCount, "1000000000000"};
 
 std::string lower(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return out;
 }
 
@@ -55,7 +59,8 @@ class Reading {
       : node_(node), key_(key), kind_(kind), reporter_(reporter) {}
 
   std::optional<std::uint64_t> value() {
-    if (!node_.is_scalar() || node_.is_empty()) return refuse("needs " + std::string(kind_.noun) + ", not " + std::string(kind_text(node_)));
+    if (!node_.is_scalar() || node_.is_empty())
+      return refuse("needs " + std::string(kind_.noun) + ", not " + std::string(kind_text(node_)));
     std::string_view text = node_.text;
     auto end = std::ranges::find_if_not(text, [](char c) { return c >= '0' && c <= '9'; });
     auto digits = text.substr(0, static_cast<std::size_t>(end - text.begin()));
@@ -82,7 +87,8 @@ class Reading {
   std::optional<std::uint64_t> word(std::string_view text) {
     std::string small = lower(text);
     for (std::string_view none : {"none", "unlimited", "infinite", "inf", "off", "no", "~", "null", ".inf"})
-      if (small == none) return refuse("without a limit is written by leaving the key out", "the policy without the key");
+      if (small == none)
+        return refuse("without a limit is written by leaving the key out", "the policy without the key");
     if (text.starts_with('-') || text.starts_with('+')) return refuse("has a sign");
     return refuse("is not " + std::string(kind_.noun));
   }
@@ -101,7 +107,8 @@ class Reading {
       refuse("has a leading zero: it is not octal here, and not allowed", plain + std::string(unit));
       return "";
     }
-    bool is_zero = digits == "0" && (unit.empty() || std::ranges::find(kind_.known, unit, &Unit::text) != kind_.known.end());
+    bool is_zero =
+        digits == "0" && (unit.empty() || std::ranges::find(kind_.known, unit, &Unit::text) != kind_.known.end());
     if (is_zero) {
       refuse("of 0 would let nothing through", "a larger one, or no allow rule at all");
       return "";
@@ -119,13 +126,16 @@ class Reading {
     for (const Unit& known : kind_.known)
       if (known.text == unit) return known.factor;
     std::string number(digits);
-    if (unit.empty()) return refuse("has no unit", number + std::string(kind_.units) + " (" + std::string(kind_.example) + ")");
+    if (unit.empty())
+      return refuse("has no unit", number + std::string(kind_.units) + " (" + std::string(kind_.example) + ")");
     auto spelled = lower(unit.substr(std::min(unit.find_first_not_of(' '), unit.size())));
-    if (spelled == "d" || spelled == "day" || spelled == "days") return refuse("is written in hours", std::to_string(24) + "h a day");
+    if (spelled == "d" || spelled == "day" || spelled == "days")
+      return refuse("is written in hours", std::to_string(24) + "h a day");
     for (const Foreign& foreign : kind_.foreign)
       if (foreign.text == spelled) return refuse("has a unit that is not read", number + std::string(foreign.instead));
     for (const Unit& known : kind_.known)
-      if (known.text == spelled) return refuse("has a space or another case in its unit", number + std::string(known.text));
+      if (known.text == spelled)
+        return refuse("has a space or another case in its unit", number + std::string(known.text));
     return refuse("has a unit that is not read");
   }
 

@@ -17,7 +17,7 @@
 namespace sallyport::policy {
 
 inline constexpr std::uint64_t kMaxCount = 1'000'000'000'000;
-inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 50;        // 1 PiB
+inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 50;    // 1 PiB
 inline constexpr std::chrono::seconds kMaxDuration{366 * 24 * 3600};  // a leap year
 
 // Each reports and gives nothing when `node` is something else. `key` names it in the message.

@@ -20,11 +20,14 @@ constexpr std::array<Entry, kReasonCodes> kTable{{
     {kNoRule, C::kPolicy, "no_rule", "No rule of the policy mentions this host"},
     {kDeniedByRule, C::kPolicy, "denied_by_rule", "A rule of the policy denies this"},
     {kPortNotAllowed, C::kPolicy, "port_not_allowed", "The policy mentions this host, but not this port"},
-    {kLiteralNotAllowed, C::kPolicy, "literal_not_allowed", "Addresses need a rule of their own, and there is none for this one"},
+    {kLiteralNotAllowed, C::kPolicy, "literal_not_allowed",
+     "Addresses need a rule of their own, and there is none for this one"},
     {kMethodNotAllowed, C::kPolicy, "method_not_allowed", "The policy does not allow this method here"},
     {kPathNotAllowed, C::kPolicy, "path_not_allowed", "The policy mentions this host and port, but not this path"},
-    {kPathAmbiguous, C::kPolicy, "path_ambiguous", "Servers read this path in different ways, and the policy decides by path here"},
-    {kMethodOverride, C::kPolicy, "method_override", "The request asks the server to read another method than the policy was shown"},
+    {kPathAmbiguous, C::kPolicy, "path_ambiguous",
+     "Servers read this path in different ways, and the policy decides by path here"},
+    {kMethodOverride, C::kPolicy, "method_override",
+     "The request asks the server to read another method than the policy was shown"},
     {kTunnelOnly, C::kPolicy, "tunnel_only", "The policy allows only an opaque tunnel here, not a readable request"},
     {kUpgradeRefused, C::kPolicy, "upgrade_refused", "No rule allows to switch to another protocol here"},
     {kMalformed, C::kProtocol, "malformed", "The message does not have the form that its protocol requires"},
@@ -52,7 +55,8 @@ constexpr std::array<Entry, kReasonCodes> kTable{{
     {kUpstreamRefused, C::kUpstream, "upstream_refused", "The server could not be reached"},
     {kUpstreamTimeout, C::kUpstream, "upstream_timeout", "The server did not answer in time"},
     {kUpstreamClosed, C::kUpstream, "upstream_closed", "The server closed the connection too early"},
-    {kUpstreamMalformed, C::kUpstream, "upstream_malformed", "The server's answer does not have the form that its protocol requires"},
+    {kUpstreamMalformed, C::kUpstream, "upstream_malformed",
+     "The server's answer does not have the form that its protocol requires"},
     {kTaskEnded, C::kPlatform, "task_ended", "The task has ended"},
     {kOverloaded, C::kPlatform, "overloaded", "A maximum of Sallyport is reached"},
     {kAuditUnavailable, C::kPlatform, "audit_unavailable", "What cannot be recorded is not done"},
@@ -79,13 +83,20 @@ Category category(ReasonCode code) noexcept { return entry(code).category; }
 
 std::string_view to_string(Category category) noexcept {
   switch (category) {
-    case Category::kAllowed: return "allowed";
-    case Category::kPolicy: return "policy";
-    case Category::kProtocol: return "protocol";
-    case Category::kAddress: return "address";
-    case Category::kBudget: return "budget";
-    case Category::kUpstream: return "upstream";
-    case Category::kPlatform: return "platform";
+    case Category::kAllowed:
+      return "allowed";
+    case Category::kPolicy:
+      return "policy";
+    case Category::kProtocol:
+      return "protocol";
+    case Category::kAddress:
+      return "address";
+    case Category::kBudget:
+      return "budget";
+    case Category::kUpstream:
+      return "upstream";
+    case Category::kPlatform:
+      return "platform";
   }
   return "platform";
 }

@@ -28,15 +28,18 @@ void Reporter::add(Severity severity, Position at, std::string message, std::str
     ++untold_;
     return;
   }
-  diagnostics_.push_back({file_, at.line, at.column, severity, std::move(message), escape_text(read, 160), std::move(advice)});
+  diagnostics_.push_back(
+      {file_, at.line, at.column, severity, std::move(message), escape_text(read, 160), std::move(advice)});
 }
 
 std::vector<Diagnostic> Reporter::take() {
-  std::ranges::sort(diagnostics_, {}, [](const Diagnostic& d) { return std::tie(d.line, d.column, d.severity, d.message); });
+  std::ranges::sort(diagnostics_, {},
+                    [](const Diagnostic& d) { return std::tie(d.line, d.column, d.severity, d.message); });
   if (untold_ != 0) {
     Position last{diagnostics_.back().line, diagnostics_.back().column};
     auto severity = failed() ? Severity::kError : Severity::kNote;
-    diagnostics_.push_back({file_, last.line, last.column, severity, "and " + std::to_string(untold_) + " more", {}, {}});
+    diagnostics_.push_back(
+        {file_, last.line, last.column, severity, "and " + std::to_string(untold_) + " more", {}, {}});
   }
   return std::move(diagnostics_);
 }

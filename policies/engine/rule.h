@@ -31,11 +31,12 @@ std::optional<Port> default_port(Scheme scheme) noexcept;
 
 struct Rule {
   std::uint32_t index = 0;  // position in the file, from 0; identifies the rule within its policy
-  std::string id;           // as written, else "rule-N" with N = index + 1, which nobody can write; unique within the policy; [a-z0-9-]
-  std::uint32_t line = 0;   // of the file, from 1
+  std::string
+      id;  // as written, else "rule-N" with N = index + 1, which nobody can write; unique within the policy; [a-z0-9-]
+  std::uint32_t line = 0;  // of the file, from 1
   Action action = Action::kAllow;
   Scheme scheme = Scheme::kHttp;
-  std::string text;         // as written after `allow:` or `deny:`
+  std::string text;  // as written after `allow:` or `deny:`
   Limits limits;
 };
 

@@ -17,7 +17,8 @@ std::uint32_t covering_allow(const PortMatches& at, const RuleTerms& terms) {
   return first;
 }
 
-// One rule against those whose host pattern holds its own; every pair of overlapping patterns meets at the narrower one.
+// One rule against those whose host pattern holds its own; every pair of overlapping patterns meets at the narrower
+// one.
 class RuleCheck {
  public:
   RuleCheck(const PolicyBuilder& all, std::uint32_t rule, std::span<const Position> places, Reporter& reporter)
@@ -38,13 +39,16 @@ class RuleCheck {
   const Rule& rule(std::uint32_t index) const { return all_.rules()[index]; }
 
   void report(std::uint32_t other, std::string message, std::string advice) {
-    reporter_.error(places_[std::max(rule_, other)], std::move(message), rule(std::max(rule_, other)).text, std::move(advice));
+    reporter_.error(places_[std::max(rule_, other)], std::move(message), rule(std::max(rule_, other)).text,
+                    std::move(advice));
   }
 
   void allow(const PortMatches& at, const RuleTerms& terms) {
     if (auto deny = at.deny_covering(terms); deny != kNoRuleIndex) {
-      reporter_.error(places_[rule_], "this rule can never match: " + named(rule(deny)) + " denies all of it, and a deny wins wherever it stands",
-                      rule(rule_).text, "one of the two");
+      reporter_.error(
+          places_[rule_],
+          "this rule can never match: " + named(rule(deny)) + " denies all of it, and a deny wins wherever it stands",
+          rule(rule_).text, "one of the two");
       return;
     }
     if (!terms.is_opaque()) {
@@ -72,14 +76,16 @@ class RuleCheck {
   void overlap(std::uint32_t other) {
     bool seen_twice = same_place(other) && other > rule_;
     if (seen_twice) return;
-    report(other, "a readable and an opaque rule on one host and port: " + named(rule(std::min(rule_, other))) +
-                      " and this one; a connection can be only one of them",
+    report(other,
+           "a readable and an opaque rule on one host and port: " + named(rule(std::min(rule_, other))) +
+               " and this one; a connection can be only one of them",
            "one of the two, or another port");
   }
 
   void unreadable(std::uint32_t other) {
-    report(other, "a tunnel and a denial that looks at methods or paths, on one host and port: " + named(rule(std::min(rule_, other))) +
-                      " and this one; a tunnel is not read",
+    report(other,
+           "a tunnel and a denial that looks at methods or paths, on one host and port: " +
+               named(rule(std::min(rule_, other))) + " and this one; a tunnel is not read",
            "a denial of the whole port, or http:// instead of the tunnel");
   }
 
@@ -91,7 +97,8 @@ class RuleCheck {
 
 }  // namespace
 
-void check_covered(const PolicyBuilder& earlier, const Rule& rule, const RuleTerms& terms, Position at, Reporter& reporter) {
+void check_covered(const PolicyBuilder& earlier, const Rule& rule, const RuleTerms& terms, Position at,
+                   Reporter& reporter) {
   HostMatches hosts;
   earlier.index().match_covering(terms.host, hosts);
   PortMatches here(earlier.index(), hosts, terms.port);
@@ -101,7 +108,8 @@ void check_covered(const PolicyBuilder& earlier, const Rule& rule, const RuleTer
   const Rule& first = earlier.rules()[covering];
   std::string advice = "the policy without this rule";
   if (rule.action == Action::kAllow) advice += ", or this rule before line " + std::to_string(first.line);
-  reporter.error(at, "this rule never decides: " + named(first) + " comes first and covers all of it", rule.text, std::move(advice));
+  reporter.error(at, "this rule never decides: " + named(first) + " comes first and covers all of it", rule.text,
+                 std::move(advice));
 }
 
 void check_together(const PolicyBuilder& all, std::span<const Position> places, Reporter& reporter) {

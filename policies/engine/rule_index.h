@@ -28,7 +28,7 @@ struct PortRules {
 };
 
 struct HostRules {
-  std::vector<PortRules> ports;               // ascending
+  std::vector<PortRules> ports;  // ascending
   std::uint32_t first_allow = kNoRuleIndex;
 
   const PortRules* at(Port port) const noexcept;

@@ -13,7 +13,8 @@ namespace {
 using Text = std::string_view;
 
 constexpr std::array kKeys{Text("id"), Text("allow"), Text("deny"), Text("limits")};
-constexpr std::array kNotYet{Text("query"), Text("credential"), Text("content_type"), Text("approval"), Text("headers"), Text("dns"), Text("purpose")};
+constexpr std::array kNotYet{Text("query"),   Text("credential"), Text("content_type"), Text("approval"),
+                             Text("headers"), Text("dns"),        Text("purpose")};
 constexpr std::array kHints{
     KeyHint{"methods", "methods stand before the destination", "allow: GET,HEAD http://api.example/**"},
     KeyHint{"method", "methods stand before the destination", "allow: GET,HEAD http://api.example/**"},
@@ -42,27 +43,32 @@ bool is_id(std::string_view text) {
 
 // "rule-7"
 bool is_given_id(std::string_view text) {
-  return text.starts_with("rule-") && text.size() > 5 && std::ranges::all_of(text.substr(5), [](char c) { return c >= '0' && c <= '9'; });
+  return text.starts_with("rule-") && text.size() > 5 &&
+         std::ranges::all_of(text.substr(5), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 void read_id(const YamlEntry& entry, ReadRule& out, Reporter& reporter) {
   out.has_id = true;
   out.id_at = entry.value.at;
   if (is_given_id(entry.value.text)) {
-    reporter.error(entry.value.at, "ids like this are given to rules that have none", entry.value.text, "id: price-list");
+    reporter.error(entry.value.at, "ids like this are given to rules that have none", entry.value.text,
+                   "id: price-list");
     return;
   }
   if (entry.value.is_scalar() && is_id(entry.value.text)) {
     out.rule.id = entry.value.text;
     return;
   }
-  reporter.error(entry.value.at, "an id is 1 to 64 of the characters a-z, 0-9 and -, the first no -", entry.value.text, "id: price-list");
+  reporter.error(entry.value.at, "an id is 1 to 64 of the characters a-z, 0-9 and -, the first no -", entry.value.text,
+                 "id: price-list");
 }
 
 void report_form(const YamlNode& node, Reporter& reporter) {
   bool bare = node.is_scalar() && node.text.find("://") != std::string::npos;
-  reporter.error(node.at, bare ? "a destination without allow: or deny: before it" : "a rule is a map, not " + std::string(kind_text(node)),
-                 node.text, bare ? "- allow: and the destination" : "- allow: tls://api.example");
+  reporter.error(
+      node.at,
+      bare ? "a destination without allow: or deny: before it" : "a rule is a map, not " + std::string(kind_text(node)),
+      node.text, bare ? "- allow: and the destination" : "- allow: tls://api.example");
 }
 
 // The one entry of allow or deny; null, and reported, when there is none or both.
@@ -79,7 +85,8 @@ const YamlEntry* action_of(const YamlNode& node, Reporter& reporter) {
     found = &entry;
   }
   // An unknown key was reported already, and was probably meant for the missing one.
-  if (found == nullptr && !misspelt) reporter.error(node.at, "a rule without allow: or deny:", {}, "allow: and a destination");
+  if (found == nullptr && !misspelt)
+    reporter.error(node.at, "a rule without allow: or deny:", {}, "allow: and a destination");
   return found;
 }
 
@@ -98,12 +105,15 @@ std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, Rep
   auto terms = read_destination(kind, action->value, reporter);
   if (!terms) return std::nullopt;
   Scheme scheme = terms->scheme;
-  ReadRule out{{index, "rule-" + std::to_string(index + 1), action->at.line, kind, scheme, action->value.text, {}}, *std::move(terms), action->value.at};
+  ReadRule out{{index, "rule-" + std::to_string(index + 1), action->at.line, kind, scheme, action->value.text, {}},
+               *std::move(terms),
+               action->value.at};
   for (const YamlEntry& entry : node.entries) {
     if (entry.key == "id") read_id(entry, out, reporter);
     if (entry.key != "limits") continue;
     if (kind == Action::kDeny)
-      reporter.error(entry.at, "limits on a denial: nothing passes that could be limited", entry.key, "the rule without limits:");
+      reporter.error(entry.at, "limits on a denial: nothing passes that could be limited", entry.key,
+                     "the rule without limits:");
     else
       out.rule.limits = read_limits(entry.value, scheme, reporter);
   }

@@ -11,8 +11,8 @@ namespace sallyport::policy {
 struct ReadRule {
   Rule rule;
   RuleTerms terms;
-  Position at;      // of the destination
-  Position id_at = {};   // of the id, if it is written
+  Position at;          // of the destination
+  Position id_at = {};  // of the id, if it is written
   bool has_id = false;
 };
 

@@ -15,8 +15,9 @@ class Target {
   // Deliberately implicit: both are already canonical and checked.
   Target(HostName name) : value_(std::move(name)) {}
   Target(IpAddress address) : value_(address) {}
-  // The host part of an authority (RFC 3986 section 3.2.2): a name, four decimal octets, or an IPv6 address in brackets.
-  // kInvalid for anything else, among it brackets around other things, zone identifiers, '@', '%' and bytes beyond ASCII.
+  // The host part of an authority (RFC 3986 section 3.2.2): a name, four decimal octets, or an IPv6 address in
+  // brackets. kInvalid for anything else, among it brackets around other things, zone identifiers, '@', '%' and bytes
+  // beyond ASCII.
   static Result<Target> parse(std::string_view host);
 
   bool is_literal() const noexcept { return std::holds_alternative<IpAddress>(value_); }

@@ -15,8 +15,9 @@ std::string code_point(char32_t scalar) {
 }
 
 bool hides(char32_t c) {
-  return (c >= 0x80 && c < 0xa0) || c == 0xad || c == 0x061c || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-         (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) || (c >= 0xe0000 && c <= 0xe007f);
+  return (c >= 0x80 && c < 0xa0) || c == 0xad || c == 0x061c || (c >= 0x200b && c <= 0x200f) ||
+         (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+         (c >= 0xe0000 && c <= 0xe007f);
 }
 
 struct Fault {
@@ -27,10 +28,13 @@ struct Fault {
 // An empty message: nothing is wrong with this character.
 Fault fault_of(char32_t c) {
   if (c == '\t') return {"a tab: YAML indents with spaces", "spaces instead"};
-  if (c == '\r') return {"a carriage return: this file has Windows line ends", "the file with plain line feeds (dos2unix does it)"};
+  if (c == '\r')
+    return {"a carriage return: this file has Windows line ends", "the file with plain line feeds (dos2unix does it)"};
   if (c == 0) return {"a NUL byte", "the text without it"};
   if (c != '\n' && (c < 0x20 || c == 0x7f)) return {"a control character, " + code_point(c), "the text without it"};
-  if (hides(c)) return {"an invisible character, " + code_point(c) + ": the file would not mean what it shows", "the text without it"};
+  if (hides(c))
+    return {"an invisible character, " + code_point(c) + ": the file would not mean what it shows",
+            "the text without it"};
   return {};
 }
 

@@ -10,7 +10,8 @@ namespace sallyport::policy {
 
 struct TextHash {
   using is_transparent = void;
-  // Not noexcept: only then does libstdc++ keep the hash beside the key, and a search compares hashes rather than texts.
+  // Not noexcept: only then does libstdc++ keep the hash beside the key, and a search compares hashes rather than
+  // texts.
   std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
 };
 

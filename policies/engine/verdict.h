@@ -1,4 +1,5 @@
-// Verdicts: what the policy says to a name, a connection, a request. And ApprovedDestination, the only thing that can be dialled.
+// Verdicts: what the policy says to a name, a connection, a request. And ApprovedDestination, the only thing that can
+// be dialled.
 #pragma once
 
 #include <optional>
@@ -13,8 +14,8 @@ class CompiledPolicy;
 struct ConnectionVerdict;
 struct HttpVerdict;
 
-// A destination that the policy has allowed. Cannot be made except by decide_connection and decide_http, so that dialling
-// without a decision does not compile. Copyable; its RuleRef borrows from the policy that decided.
+// A destination that the policy has allowed. Cannot be made except by decide_connection and decide_http, so that
+// dialling without a decision does not compile. Copyable; its RuleRef borrows from the policy that decided.
 class ApprovedDestination {
  public:
   const Target& target() const noexcept { return target_; }
@@ -38,8 +39,9 @@ class ApprovedDestination {
 // Common to all verdicts. A fresh one denies.
 struct Verdict {
   ReasonCode reason = ReasonCode::kInternal;
-  std::optional<RuleRef> rule;     // the rule that decided; absent when none matched
-  std::optional<RuleRef> nearest;  // on a denial without such a rule: the allow rule that came closest, if any names the host
+  std::optional<RuleRef> rule;  // the rule that decided; absent when none matched
+  std::optional<RuleRef>
+      nearest;  // on a denial without such a rule: the allow rule that came closest, if any names the host
 
   bool allowed() const noexcept { return reason == ReasonCode::kAllowed; }
 };
@@ -50,14 +52,16 @@ struct NameVerdict : Verdict {};
 struct ConnectionVerdict : Verdict {
   // Meaningful only when allowed.
   Treatment treatment = Treatment::kHttp;
-  // Present exactly when allowed and opaque. With Treatment::kHttp nothing may be dialled until decide_http allows a request.
+  // Present exactly when allowed and opaque. With Treatment::kHttp nothing may be dialled until decide_http allows a
+  // request.
   std::optional<ApprovedDestination> destination;
 };
 
 struct HttpVerdict : Verdict {
   // Present exactly when allowed.
   std::optional<ApprovedDestination> destination;
-  // The deciding rule limits methods: a form body for which names_method_key() holds is to be refused with kMethodOverride.
+  // The deciding rule limits methods: a form body for which names_method_key() holds is to be refused with
+  // kMethodOverride.
   bool limits_methods = false;
 };
 

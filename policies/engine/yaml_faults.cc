@@ -36,15 +36,14 @@ struct Saying {
 
 Saying about_alias(std::string_view line) {
   auto destination = destination_in(line);
-  if (!destination.starts_with("*.")) return {"* at the beginning of a value is an alias in YAML", "the value in single quotes: '*...'"};
+  if (!destination.starts_with("*."))
+    return {"* at the beginning of a value is an alias in YAML", "the value in single quotes: '*...'"};
   std::string host = escape_text(destination.substr(0, destination.find_first_of("/ ,}")), 80);
   return {"a destination begins with its scheme (and * at the beginning of a value is an alias in YAML)",
           "tls://" + host + ", or http://" + host + "/**"};
 }
 
-bool has_bracketed_methods(std::string_view line) {
-  return destination_in(line).starts_with('[');
-}
+bool has_bracketed_methods(std::string_view line) { return destination_in(line).starts_with('['); }
 
 bool has_flow_braces(std::string_view line) {
   auto open = line.find('{');
@@ -57,15 +56,19 @@ Saying about(std::string_view problem, std::string_view context, std::string_vie
   if (context.find("an anchor") != std::string_view::npos)
     return {"& at the beginning of a value is an anchor in YAML", "the value in single quotes"};
   if (has_bracketed_methods(line))
-    return {"methods stand before the destination without brackets", "GET,HEAD http://... (commas, no spaces between methods)"};
+    return {"methods stand before the destination without brackets",
+            "GET,HEAD http://... (commas, no spaces between methods)"};
   if (says("escape character") || says("hexdecimal number"))
     return {"in double quotes a back-slash begins an escape", "single quotes, where a back-slash is itself"};
   if (context.find("quoted scalar") != std::string_view::npos)
     return {"a quote is opened here and never closed", "the closing quote"};
   if (has_flow_braces(line) && context.find("flow mapping") != std::string_view::npos)
-    return {"inside braces a further { or , ends the value", "the value in single quotes, or the keys on lines of their own"};
-  if (context.find("flow mapping") != std::string_view::npos) return {"a { is not closed by a }, or a comma is missing", "the missing } or comma"};
-  if (context.find("flow sequence") != std::string_view::npos || context.find("flow node") != std::string_view::npos) return {"a [ is not closed by a ], or a comma is missing", "the missing ] or comma"};
+    return {"inside braces a further { or , ends the value",
+            "the value in single quotes, or the keys on lines of their own"};
+  if (context.find("flow mapping") != std::string_view::npos)
+    return {"a { is not closed by a }, or a comma is missing", "the missing } or comma"};
+  if (context.find("flow sequence") != std::string_view::npos || context.find("flow node") != std::string_view::npos)
+    return {"a [ is not closed by a ], or a comma is missing", "the missing ] or comma"};
   if (says("cannot start any token"))
     return {"a value cannot begin with this character in YAML", "the value in single quotes"};
   if (says("mapping values are not allowed"))
@@ -79,12 +82,13 @@ Saying about(std::string_view problem, std::string_view context, std::string_vie
 
 }  // namespace
 
-void report_yaml_fault(std::string_view text, const char* problem, const char* context, Position problem_at, Position context_at,
-                       Reporter& reporter) {
+void report_yaml_fault(std::string_view text, const char* problem, const char* context, Position problem_at,
+                       Position context_at, Reporter& reporter) {
   std::string_view why = problem == nullptr ? "unreadable" : problem;
   std::string_view where = context == nullptr ? "" : context;
   // An unclosed quote or brace is seen at the end of the file; it was made where it began.
-  bool begun_before = where.find("quoted scalar") != std::string_view::npos && why.find("escape") == std::string_view::npos;
+  bool begun_before =
+      where.find("quoted scalar") != std::string_view::npos && why.find("escape") == std::string_view::npos;
   Position at = begun_before ? context_at : problem_at;
   std::string_view line = line_of(text, at.line);
   if (trimmed(line).empty() && context != nullptr) {

@@ -8,7 +8,7 @@
 namespace sallyport::policy {
 
 // `problem` and `context` are libyaml's words and may be null.
-void report_yaml_fault(std::string_view text, const char* problem, const char* context, Position problem_at, Position context_at,
-                       Reporter& reporter);
+void report_yaml_fault(std::string_view text, const char* problem, const char* context, Position problem_at,
+                       Position context_at, Reporter& reporter);
 
 }  // namespace sallyport::policy

@@ -36,8 +36,8 @@ class Events {
     drop();
     if (!usable_) return nullptr;
     if (yaml_parser_parse(&parser_, &event_) == 0) {
-      report_yaml_fault(text_, parser_.problem, parser_.context, position(parser_.problem_mark), position(parser_.context_mark),
-                        reporter_);
+      report_yaml_fault(text_, parser_.problem, parser_.context, position(parser_.problem_mark),
+                        position(parser_.context_mark), reporter_);
       usable_ = false;
       yaml_parser_delete(&parser_);
       return nullptr;
@@ -71,11 +71,16 @@ struct Decorations {
 
 Decorations decorations(const yaml_event_t& event) {
   switch (event.type) {
-    case YAML_SCALAR_EVENT: return {event.data.scalar.anchor, event.data.scalar.tag};
-    case YAML_MAPPING_START_EVENT: return {event.data.mapping_start.anchor, event.data.mapping_start.tag};
-    case YAML_SEQUENCE_START_EVENT: return {event.data.sequence_start.anchor, event.data.sequence_start.tag};
-    case YAML_ALIAS_EVENT: return {event.data.alias.anchor, nullptr};
-    default: return {};
+    case YAML_SCALAR_EVENT:
+      return {event.data.scalar.anchor, event.data.scalar.tag};
+    case YAML_MAPPING_START_EVENT:
+      return {event.data.mapping_start.anchor, event.data.mapping_start.tag};
+    case YAML_SEQUENCE_START_EVENT:
+      return {event.data.sequence_start.anchor, event.data.sequence_start.tag};
+    case YAML_ALIAS_EVENT:
+      return {event.data.alias.anchor, nullptr};
+    default:
+      return {};
   }
 }
 
@@ -107,7 +112,8 @@ class Reader {
     if (event->type == YAML_STREAM_END_EVENT) return nothing();
     if (event->data.document_start.version_directive != nullptr ||
         event->data.document_start.tag_directives.start != event->data.document_start.tag_directives.end)
-      return failed(position(event->start_mark), "a YAML directive: a policy has none", "the file without the line that begins with %");
+      return failed(position(event->start_mark), "a YAML directive: a policy has none",
+                    "the file without the line that begins with %");
     event = events_.next();
     if (event == nullptr) return std::nullopt;
     YamlNode root;
@@ -116,9 +122,7 @@ class Reader {
   }
 
  private:
-  std::optional<YamlNode> nothing() {
-    return failed({}, "the file is empty", "at least policy: NAME/1 and rules:");
-  }
+  std::optional<YamlNode> nothing() { return failed({}, "the file is empty", "at least policy: NAME/1 and rules:"); }
 
   std::optional<YamlNode> failed(Position at, std::string message, std::string advice) {
     reporter_.error(at, std::move(message), {}, std::move(advice));
@@ -131,7 +135,8 @@ class Reader {
     if (event != nullptr) event = events_.next();
     if (event == nullptr) return std::nullopt;
     if (event->type == YAML_STREAM_END_EVENT) return root;
-    return failed(position(event->start_mark), "a second document in one file", "one policy a file, without a second ---");
+    return failed(position(event->start_mark), "a second document in one file",
+                  "one policy a file, without a second ---");
   }
 
   bool refuse(Position at, std::string message, std::string_view read, std::string advice) {
@@ -144,13 +149,14 @@ class Reader {
     Position at = position(event.start_mark);
     auto name = [](const unsigned char* text) { return std::string(reinterpret_cast<const char*>(text)); };
     if (event.type == YAML_ALIAS_EVENT)
-      return refuse(at, "an alias: * at the beginning of a value refers to an anchor, and a policy has none", "*" + name(anchor),
-                    "the value itself, in quotes if it begins with *");
+      return refuse(at, "an alias: * at the beginning of a value refers to an anchor, and a policy has none",
+                    "*" + name(anchor), "the value itself, in quotes if it begins with *");
     if (anchor != nullptr)
       return refuse(at, "an anchor: a policy has none, every value stands where it is used", "&" + name(anchor),
                     "the value without it, in quotes if it begins with &");
     if (tag != nullptr)
-      return refuse(at, "a tag: every value is text that its key gives a meaning", name(tag), "the value without it, in quotes if it begins with !");
+      return refuse(at, "a tag: every value is text that its key gives a meaning", name(tag),
+                    "the value without it, in quotes if it begins with !");
     return true;
   }
 
@@ -162,7 +168,9 @@ class Reader {
       out.plain = event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
       return true;
     }
-    if (depth > kMaxPolicyDepth) return refuse(out.at, "maps and lists are nested more than 8 deep", {}, "a flatter file: a policy needs five levels at most");
+    if (depth > kMaxPolicyDepth)
+      return refuse(out.at, "maps and lists are nested more than 8 deep", {},
+                    "a flatter file: a policy needs five levels at most");
     if (event.type == YAML_MAPPING_START_EVENT) {
       out.kind = YamlNode::Kind::kMap;
       out.flow = event.data.mapping_start.style == YAML_FLOW_MAPPING_STYLE;
@@ -194,7 +202,9 @@ class Reader {
       YamlEntry& entry = out.entries.emplace_back();
       entry.key = text_of(*event);
       entry.at = at;
-      if (entry.key == "<<") return refuse(at, "a merge key: a policy has none, every key stands where it counts", "<<", "the keys themselves");
+      if (entry.key == "<<")
+        return refuse(at, "a merge key: a policy has none, every key stands where it counts", "<<",
+                      "the keys themselves");
       if (seen.again(out.entries)) report_twice(out, entry);
       event = events_.next();
       if (event == nullptr || !node(*event, entry.value, depth + 1)) return false;
@@ -205,8 +215,8 @@ class Reader {
     std::uint32_t first = 0;
     for (const YamlEntry& earlier : map.entries)
       if (first == 0 && earlier.key == entry.key) first = earlier.at.line;
-    reporter_.error(entry.at, "the key " + quoted(entry.key) + " stands twice, first in line " + std::to_string(first), entry.key,
-                    "it once");
+    reporter_.error(entry.at, "the key " + quoted(entry.key) + " stands twice, first in line " + std::to_string(first),
+                    entry.key, "it once");
   }
 
   Events events_;
@@ -223,9 +233,12 @@ std::optional<YamlNode> read_yaml(std::string_view text, Reporter& reporter) {
 
 std::string_view kind_text(const YamlNode& node) noexcept {
   switch (node.kind) {
-    case YamlNode::Kind::kMap: return "a map";
-    case YamlNode::Kind::kList: return "a list";
-    case YamlNode::Kind::kScalar: return node.is_empty() ? "nothing" : "text";
+    case YamlNode::Kind::kMap:
+      return "a map";
+    case YamlNode::Kind::kList:
+      return "a list";
+    case YamlNode::Kind::kScalar:
+      return node.is_empty() ? "nothing" : "text";
   }
   return "text";
 }

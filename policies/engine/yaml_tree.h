@@ -16,10 +16,10 @@ struct YamlEntry;
 struct YamlNode {
   enum class Kind : std::uint8_t { kScalar, kMap, kList };
   Kind kind = Kind::kScalar;
-  bool plain = true;       // of a scalar: written without quotes
-  bool flow = false;       // of a map or list: written with braces or brackets
+  bool plain = true;  // of a scalar: written without quotes
+  bool flow = false;  // of a map or list: written with braces or brackets
   Position at;
-  std::string text;        // of a scalar
+  std::string text;  // of a scalar
   std::vector<YamlNode> items;
   std::vector<YamlEntry> entries;
 
@@ -36,8 +36,8 @@ struct YamlEntry {
   YamlNode value;
 };
 
-// Reads a text that check_text has passed. Nothing when anything was reported, or when there is no content at all, which
-// is reported too.
+// Reads a text that check_text has passed. Nothing when anything was reported, or when there is no content at all,
+// which is reported too.
 std::optional<YamlNode> read_yaml(std::string_view text, Reporter& reporter);
 
 // "a list", "a map", "text": for messages.
