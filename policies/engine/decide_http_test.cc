@@ -58,6 +58,18 @@ TEST(DecideHttp, RefusesEncodedEvasionsOfADeny) {  // path-005
   EXPECT_EQ(ask_http(*q, "GET", "a.test", "/api/projectz/1"), kPathNotAllowed);
 }
 
+TEST(DecideHttp, DeniesThePlaceItselfWithAllThatIsBelow) {
+  auto p = policy_of({"allow: http://a.test/**", "deny: http://a.test/admin/**", "deny: http://a.test/x/*/y/**"});
+  for (auto target : {"/admin", "/admin/", "/admin/x", "/x/1/y", "/x/1/y/", "/%61dmin"})
+    EXPECT_EQ(ask_http(*p, "GET", "a.test", target), kDeniedByRule) << target;
+  for (auto target : {"/", "/admi", "/admins", "/x/1", "/x/y"})
+    EXPECT_EQ(ask_http(*p, "GET", "a.test", target), kAllowed) << target;
+  auto q = policy_of({"allow: http://a.test/admin/**"});
+  EXPECT_EQ(ask_http(*q, "GET", "a.test", "/admin"), kPathNotAllowed);
+  EXPECT_EQ(ask_http(*q, "GET", "a.test", "/admin/"), kAllowed);
+  EXPECT_FALSE(load_rules({"allow: http://a.test/admin", "deny: http://a.test/admin/**"}).policy);  // never matches
+}
+
 TEST(DecideHttp, RefusesAmbiguousPathsWhereARuleLooksAtPaths) {  // path-003, path-008
   auto narrow = policy_of({"allow: http://a.test/public/**"});
   auto broad = policy_of({"allow: http://a.test/**"});

@@ -71,7 +71,10 @@ inline bool at(const Rule& rule, std::string_view host, int port) {
 inline bool request_matches(const Rule& rule, std::string_view method, std::string_view path) {
   auto methods = split(rule.methods, ',');
   bool method_fits = rule.methods.empty() || std::ranges::find(methods, method) != methods.end();
-  return method_fits && path_matches(rule.path, path);
+  if (method_fits && path_matches(rule.path, path)) return true;
+  // A denial of "/a/**" also denies "/a".
+  bool below = !rule.allow && rule.path.size() > 3 && rule.path.ends_with("/**");
+  return method_fits && below && path_matches(rule.path.substr(0, rule.path.size() - 3), path);
 }
 
 inline bool whole(const Rule& rule) { return rule.scheme != "http" || (rule.methods.empty() && rule.path == "/**"); }

@@ -84,9 +84,10 @@ bool has_wildcard(std::string_view segment) noexcept {
 
 bool PathPattern::matches_from(std::size_t from, std::span<const std::string_view> tokens) const noexcept {
   std::size_t p = from, t = 0, after_deep = kNone, consumed = 0;
+  auto ends_in = [&](std::string_view deep) { return p + 1 == segments_.size() && segments_[p] == deep; };
   while (t < tokens.size()) {
+    if (ends_in(kDeep) || ends_in(kDeepOrNone)) return true;
     if (p < segments_.size() && segments_[p] == kDeep) {
-      if (p + 1 == segments_.size()) return true;
       after_deep = ++p;
       consumed = t;
     } else if (p < segments_.size() && segment_matches(segments_[p], tokens[t])) {
@@ -99,7 +100,7 @@ bool PathPattern::matches_from(std::size_t from, std::span<const std::string_vie
       return false;
     }
   }
-  return p == segments_.size();
+  return p == segments_.size() || ends_in(kDeepOrNone);
 }
 
 bool PathPattern::covers(const PathPattern& other) const { return matches(other.tokens()); }
@@ -109,6 +110,12 @@ PathPattern PathPattern::loosened() const {
   segments.reserve(segments_.size());
   for (const std::string& segment : segments_) segments.push_back(policy::loosened(segment));
   return PathPattern(std::move(segments));
+}
+
+PathPattern PathPattern::for_denial() const {
+  PathPattern out = loosened();
+  if (!is_everything() && out.segments_.back() == kDeep) out.segments_.back() = kDeepOrNone;
+  return out;
 }
 
 void split_path(std::string_view path, PathTokens& out) {

@@ -24,6 +24,7 @@ class PathPattern {
   // How wildcards stand in tokens; no canonical path holds these bytes.
   static constexpr char kStar = '\x01';
   static constexpr std::string_view kDeep = "\x02";
+  static constexpr std::string_view kDeepOrNone = "\x03";  // a last "**" of a denial
 
   // `text` begins with '/'. kInvalid with one sentence that says what is wrong and what to write.
   static Result<PathPattern> parse(std::string_view text);
@@ -41,8 +42,10 @@ class PathPattern {
   std::span<const std::string> segments() const noexcept { return segments_; }
   PathTokens tokens() const { return {segments_.begin(), segments_.end()}; }
 
-  // The pattern in the form that denials are compared in: every encoded byte decoded, since many servers do so.
+  // With every encoded byte decoded, since many servers do so: the form in which paths meet denials.
   PathPattern loosened() const;
+  // The loosened form of a denial: here "/a/**" also matches "/a", which many servers take for "/a/".
+  PathPattern for_denial() const;
 
  private:
   explicit PathPattern(std::vector<std::string> segments) : segments_(std::move(segments)) {}

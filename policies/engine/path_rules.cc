@@ -62,7 +62,10 @@ void PathRules::insert(Node& root, const Entry& entry) {
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const std::string& segment = segments[i];
     bool is_star = segment.size() == 1 && segment[0] == PathPattern::kStar;
-    if (segment == PathPattern::kDeep && i + 1 == segments.size()) return node->deep.push_back(entry);
+    bool is_last = i + 1 == segments.size();
+    if (is_last && segment == PathPattern::kDeepOrNone) node->here.push_back(entry);
+    if (is_last && (segment == PathPattern::kDeepOrNone || segment == PathPattern::kDeep))
+      return node->deep.push_back(entry);
     if (has_wildcard(segment) && !is_star) return node->rest.push_back({entry, i});
     auto& next = is_star ? node->star : node->literal[segment];
     if (!next) next = std::make_unique<Node>();

@@ -40,7 +40,7 @@ void RuleIndex::reserve(std::size_t rules) {
 
 void RuleIndex::add(Action action, RuleTerms terms) {
   auto rule = static_cast<std::uint32_t>(terms_.size());
-  if (action == Action::kDeny && terms.path) terms.loose_path = terms.path->loosened();
+  if (action == Action::kDeny && terms.path) terms.loose_path = terms.path->for_denial();
   const RuleTerms& kept = terms_.emplace_back(std::move(terms));
   actions_.push_back(action);
   HostRules& host = rules_for(kept.host);

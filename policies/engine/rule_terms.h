@@ -18,7 +18,7 @@ struct RuleTerms {
   // Of http rules only; an opaque rule has all methods and no path.
   MethodSet methods = MethodSet::all();
   std::optional<PathPattern> path = std::nullopt;
-  std::optional<PathPattern> loose_path = std::nullopt;  // of denials: the form they are compared in
+  std::optional<PathPattern> loose_path = std::nullopt;  // of denials: PathPattern::for_denial()
 
   bool is_opaque() const noexcept { return scheme != Scheme::kHttp; }
   // Says nothing of methods or paths: a denial like this closes the port of the host.
