@@ -94,6 +94,8 @@ TEST_P(Confine, HasNoFiles) {
 TEST_P(Confine, HasAnEmptyRoot) {
   EXPECT_EQ(confined_with("access", [] { return outcome(access("/etc", F_OK)); }), exited(ENOENT));
   EXPECT_EQ(control([] { return outcome(access("/etc", F_OK)); }), exited(0));
+  // Where pivot_root leaves the old root until it is detached.
+  EXPECT_EQ(confined_with("access", [] { return outcome(access("/../etc", F_OK)); }), exited(ENOENT));
   Confinement writes = usual(GetParam());
   writes.filter.allow("mkdir").allow("mknodat");
   EXPECT_EQ(confined(writes, [] { return mkdir("/x", 0700) == 0 || mknod("/y", S_IFIFO, 0) == 0; }), exited(0));
@@ -243,6 +245,15 @@ TEST_P(Confine, StartsNoProcess) {
   };
   EXPECT_EQ(control(try_fork), exited(0));
   EXPECT_EQ(confined(try_fork), kKilled);
+#if defined(SYS_fork)
+  auto raw_fork = [] {
+    long pid = syscall(SYS_fork);
+    if (pid == 0) _exit(0);
+    return outcome(pid);
+  };
+  EXPECT_EQ(control(raw_fork), exited(0));
+  EXPECT_EQ(confined_with("fork", raw_fork), exited(EAGAIN)) << "the layer below the filter: RLIMIT_NPROC";
+#endif
   Confinement with_threads = usual(GetParam());
   with_threads.filter.threads();
   EXPECT_EQ(confined(with_threads, try_fork), kKilled);
@@ -515,7 +526,6 @@ TEST_P(Confine, OnlyLowersLimits) {
 int enter_where_user_namespaces_are_forbidden() {
   uid_t uid = geteuid();
   gid_t gid = getegid();
-  prctl(PR_SET_DUMPABLE, 1);  // or /proc/self is root's after the change of user
   if (unshare(CLONE_NEWUSER) != 0) return kSetupFailed;
   if (!write_small_file("/proc/self/setgroups", "deny") ||
       !write_small_file("/proc/self/uid_map", "1000 " + std::to_string(uid) + " 1") ||

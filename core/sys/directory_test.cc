@@ -212,7 +212,9 @@ TEST_F(RemoveTree, DoesNotEnterAnotherMount) {
               // A bind mount: the same device, so only the mount tells.
               if (mount(at("kept").c_str(), at("tree/a/mounted").c_str(), nullptr, MS_BIND, nullptr) != 0)
                 return kSetupFailed;
-              auto removed = remove_tree(fd(), "tree");
+              // Opened anew: a descriptor from before sees the mounts of the namespace it comes from.
+              UniqueFd base(open(base_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+              auto removed = remove_tree(base.get(), "tree");
               return !removed && removed.error().kind == ErrorKind::kDenied ? 0 : 1;
             }),
             exited(0));

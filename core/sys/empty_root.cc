@@ -22,10 +22,13 @@ namespace {
 constexpr const char* kMountPoint = "/proc";
 
 Result<void> verify_empty_root() {
-  struct statfs root = {};
-  if (statfs("/", &root) != 0) return fail_errno("statfs /");
-  if (root.f_type != TMPFS_MAGIC || (root.f_flags & ST_RDONLY) == 0 || root.f_ffree != 0)
-    return fail(ErrorKind::kInternal, "the root directory is not the empty one");
+  // "/.." is where something mounted over the root shows: the old one, were it not detached.
+  for (const char* path : {"/", "/.."}) {
+    struct statfs root = {};
+    if (statfs(path, &root) != 0) return fail_errno("statfs of the root");
+    if (root.f_type != TMPFS_MAGIC || (root.f_flags & ST_RDONLY) == 0 || root.f_ffree != 0)
+      return fail(ErrorKind::kInternal, "the root directory is not the empty one");
+  }
   return success();
 }
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
@@ -184,24 +185,34 @@ TEST(Spawn, BecomesAnotherUserWithoutGroups) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   SpawnOptions options = shell("id -u; id -g; id -G");
   options.user = testing::kNobody;
-  EXPECT_EQ(output_of(options), "65534\n65534\n65534\n");
+  EXPECT_EQ(in_child([&] {
+              gid_t group = 4;
+              if (setgroups(1, &group) != 0) return testing::kSetupFailed;
+              return output_of(options) == "65534\n65534\n65534\n" ? 0 : 1;
+            }),
+            exited(0));
 }
 
 // Starts `sleep` from a child that then ends; returns whether the sleep goes, seen by the end of a pipe it holds.
 bool grandchild_ends(bool die_with_parent) {
-  Pipe life, control;
+  Pipe life, number;
   ExitStatus parent = in_child([&] {
     SpawnOptions options;
     options.path = "/bin/sleep";
-    options.argv = {"sleep", "2"};
+    options.argv = {"sleep", "20"};
     options.descriptors = {{5, life.write.get()}};
     options.die_with_parent = die_with_parent;
-    return spawn(options) ? 0 : testing::kSetupFailed;
+    auto child = spawn(options);
+    bool told = child && write(number.write.get(), &child.value().pid, sizeof(pid_t)) == sizeof(pid_t);
+    return told ? 0 : testing::kSetupFailed;
   });
   EXPECT_EQ(parent, exited(0));
   life.write.reset();
   pollfd wait{life.read.get(), POLLIN, 0};
-  return poll(&wait, 1, die_with_parent ? 5000 : 300) == 1;
+  bool ended = poll(&wait, 1, die_with_parent ? 10000 : 300) == 1;
+  pid_t pid = 0;
+  if (!ended && read(number.read.get(), &pid, sizeof pid) == sizeof pid) kill(pid, SIGKILL);
+  return ended;
 }
 
 TEST(Spawn, EndsTheChildWithItsParentWhenTold) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <functional>
@@ -50,8 +51,11 @@ inline ExitStatus in_child(const std::function<int()>& body) {
 inline ExitStatus exited(int value) { return {ExitStatus::How::kExited, value}; }
 inline ExitStatus killed_by(int number) { return {ExitStatus::How::kSignalled, number}; }
 
-// As an ordinary user: when the test runs as root, by becoming nobody.
-inline bool become_ordinary_user() { return geteuid() != 0 || drop_to(kNobody).has_value(); }
+// As an ordinary user: when the test runs as root, by becoming nobody; dumpable again, like a process that always was
+// one.
+inline bool become_ordinary_user() {
+  return geteuid() != 0 || (drop_to(kNobody).has_value() && prctl(PR_SET_DUMPABLE, 1) == 0);
+}
 
 // errno of a call as an exit code.
 inline int outcome(long result) { return result >= 0 ? 0 : errno; }
