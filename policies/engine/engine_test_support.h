@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <vector>
 
 #include "policies/engine/decide.h"
 #include "policies/engine/load.h"
@@ -17,14 +18,14 @@ inline std::string all_text(const LoadOutcome& outcome) {
 }
 
 // A policy of these rules, one a line: "allow: tls://a.test".
-inline LoadOutcome load_rules(std::initializer_list<std::string_view> rules) {
+inline LoadOutcome load_rules(const std::vector<std::string>& rules) {
   std::string text = "policy: test/1\nrules:\n";
-  for (auto rule : rules) text += "  - " + std::string(rule) + "\n";
+  for (const auto& rule : rules) text += "  - " + rule + "\n";
   return load(text, "test.yaml");
 }
 
 // The same, which must load.
-inline std::shared_ptr<const CompiledPolicy> policy_of(std::initializer_list<std::string_view> rules) {
+inline std::shared_ptr<const CompiledPolicy> policy_of(const std::vector<std::string>& rules) {
   auto outcome = load_rules(rules);
   EXPECT_TRUE(outcome.policy) << all_text(outcome);
   return outcome.policy ? outcome.policy : deny_all();

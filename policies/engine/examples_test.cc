@@ -37,6 +37,33 @@ TEST(Examples, AllLoad) {
   }
 }
 
+// The README's policy, and each word that it says is refused for now.
+TEST(Readme, SaysWhatTheLoaderDoes) {
+  std::ifstream in(fs::path(SALLYPORT_SOURCE_DIR) / "policies/README.md");
+  std::stringstream all;
+  all << in.rdbuf();
+  std::string text = all.str();
+  auto begin = text.find("```yaml\n") + 8;
+  auto outcome = load(text.substr(begin, text.find("```", begin) - begin), "README.md");
+  EXPECT_TRUE(outcome.policy && outcome.diagnostics.empty()) << all_text(outcome);
+  std::string refused = text.substr(text.find("## Understood"));
+  for (auto scheme : {"https", "wss", "ws", "grpc"}) {
+    EXPECT_NE(refused.find("`" + std::string(scheme) + "://`"), std::string::npos);
+    auto said = all_text(load_rules({"allow: " + std::string(scheme) + "://a.test/x"}));
+    EXPECT_NE(said.find("not supported yet"), std::string::npos) << said;
+  }
+  for (std::string key : {"query", "credential", "content_type", "approval", "headers", "dns"}) {
+    EXPECT_NE(refused.find("`" + key + "`"), std::string::npos) << key;
+    auto said = all_text(load_rules({"{allow: 'http://a.test/x', " + key + ": x}"}));
+    EXPECT_NE(said.find("not supported yet"), std::string::npos) << said;
+  }
+  for (std::string key : {"use", "within", "on_denial", "dns", "denied", "tests"}) {
+    EXPECT_NE(refused.find("`" + key + "`"), std::string::npos) << key;
+    auto said = all_text(load("policy: p/1\n" + key + ": x\n", "p"));
+    EXPECT_NE(said.find("not supported yet"), std::string::npos) << said;
+  }
+}
+
 TEST(Examples, OneApi) {
   auto p = example("one-api");
   EXPECT_EQ(ask_http(*p, "GET", "api.shop.example", "/v2/prices/7?currency=EUR"), kAllowed);

@@ -13,8 +13,8 @@ namespace {
 using Text = std::string_view;
 
 constexpr std::array kKeys{Text("id"), Text("allow"), Text("deny"), Text("limits")};
-constexpr std::array kNotYet{Text("query"),   Text("credential"), Text("content_type"), Text("approval"),
-                             Text("headers"), Text("dns"),        Text("purpose")};
+constexpr std::array kNotYet{Text("query"),    Text("credential"), Text("content_type"),
+                             Text("approval"), Text("headers"),    Text("dns")};
 constexpr std::array kHints{
     KeyHint{"methods", "methods stand before the destination", "allow: GET,HEAD http://api.example/**"},
     KeyHint{"method", "methods stand before the destination", "allow: GET,HEAD http://api.example/**"},
