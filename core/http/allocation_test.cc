@@ -1,4 +1,5 @@
-// The usual path allocates nothing: counted by a replaced operator new (not under sanitizers, which replace it themselves).
+// The usual path allocates nothing: counted by a replaced operator new (not under sanitizers, which replace it
+// themselves).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -32,7 +33,8 @@ namespace {
 
 TEST(Allocation, KeptAliveExchangesAllocateNothing) {
   const std::string request =
-      "GET http://a-rather-long-name.allowed.test:8080/x?y HTTP/1.1\r\nHost: a-rather-long-name.allowed.test:8080\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n";
+      "GET http://a-rather-long-name.allowed.test:8080/x?y HTTP/1.1\r\nHost: "
+      "a-rather-long-name.allowed.test:8080\r\nAccept: */*\r\nConnection: keep-alive\r\n\r\n";
   const std::string response = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nServer: nginx\r\n\r\n";
   RequestHead head;
   ResponseHead answer;

@@ -64,7 +64,8 @@ Result<Authority> Authority::parse(std::string_view text) {
   }
   std::optional<Port> port;
   if (!rest.empty()) {
-    if (rest[0] != ':') return fail(ErrorKind::kInvalid, "something other than a port stands behind the host of an authority");
+    if (rest[0] != ':')
+      return fail(ErrorKind::kInvalid, "something other than a port stands behind the host of an authority");
     BOOST_OUTCOME_TRY(auto parsed, Port::parse(rest.substr(1)));
     port = parsed;
   }
@@ -102,7 +103,8 @@ bool Authority::is_spelt(std::string_view text) const noexcept {
   if (!port_) return text.empty();
   char digits[8];
   auto end = std::to_chars(digits, digits + sizeof digits, port_->value()).ptr;
-  return text.size() > 1 && text[0] == ':' && text.substr(1) == std::string_view(digits, static_cast<std::size_t>(end - digits));
+  return text.size() > 1 && text[0] == ':' &&
+         text.substr(1) == std::string_view(digits, static_cast<std::size_t>(end - digits));
 }
 
 }  // namespace sallyport::http

@@ -1,8 +1,10 @@
-// Authority: whom a request is for, host and optional port, in canonical form (RFC 3986 section 3.2, RFC 9110 section 7.2).
+// Authority: whom a request is for, host and optional port, in canonical form (RFC 3986 section 3.2, RFC 9110
+// section 7.2).
 //
 // The one reading of CONNECT targets, absolute-form targets and Host fields. Input is untrusted. Strict: no user
-// information, no percent sign, no zone identifier, no brackets but around an IPv6 address, no empty or odd port; the host is
-// exactly what core/base accepts as HostName (lower-cased, one trailing dot dropped) or IpAddress (four plain decimal octets).
+// information, no percent sign, no zone identifier, no brackets but around an IPv6 address, no empty or odd port; the
+// host is exactly what core/base accepts as HostName (lower-cased, one trailing dot dropped) or IpAddress (four plain
+// decimal octets).
 #pragma once
 
 #include <optional>

@@ -40,9 +40,12 @@ TEST(Authority, DropsOneTrailingDot) {
 // input-001, input-002, input-004, input-008, input-018
 TEST(Authority, DeniesBytesThatOtherParsersReadDifferently) {
   EXPECT_TRUE(accepts("denied.test.allowed.test:443"));
-  for (auto text : {"allowed.test@denied.test"s, "allowed.test:443@denied.test:443"s, "@allowed.test"s, "allowed.test\\@denied.test"s,
-                    "denied.test\0.allowed.test"s, "denied\xe3\x80\x82test:443"s, "b\xc3\xbc" "cher.test"s, "denied%2etest"s, "allowed.test/"s,
-                    "allowed.test?"s, "allowed.test#"s, "allowed test"s, " allowed.test"s, "allowed.test "s, "a,b"s, "*.allowed.test"s, ""s, ":443"s})
+  for (auto text : {"allowed.test@denied.test"s, "allowed.test:443@denied.test:443"s, "@allowed.test"s,
+                    "allowed.test\\@denied.test"s, "denied.test\0.allowed.test"s, "denied\xe3\x80\x82test:443"s,
+                    "b\xc3\xbc"
+                    "cher.test"s,
+                    "denied%2etest"s, "allowed.test/"s, "allowed.test?"s, "allowed.test#"s, "allowed test"s,
+                    " allowed.test"s, "allowed.test "s, "a,b"s, "*.allowed.test"s, ""s, ":443"s})
     EXPECT_FALSE(accepts(text)) << text;
 }
 
@@ -58,16 +61,18 @@ TEST(Authority, DeniesEveryByteThatIsNoHostByte) {
 // input-007
 TEST(Authority, DeniesBracketsAroundAnythingButIpv6) {
   EXPECT_TRUE(accepts("[::1]:443"));
-  for (const char* text : {"[denied.test]:443", "[[denied.test]]:443", "[[::1]]:443", "[127.0.0.1]:443", "[]", "[]:443", "[::1", "::1]", "::1",
-                           "[::1]443", "[::1]x:443", "[::1].allowed.test", "x[::1]", "[::1]:[::1]"})
+  for (const char* text :
+       {"[denied.test]:443", "[[denied.test]]:443", "[[::1]]:443", "[127.0.0.1]:443", "[]", "[]:443", "[::1", "::1]",
+        "::1", "[::1]443", "[::1]x:443", "[::1].allowed.test", "x[::1]", "[::1]:[::1]"})
     EXPECT_FALSE(accepts(text)) << text;
 }
 
 // input-011
 TEST(Authority, DeniesLooseIpv4) {
   EXPECT_TRUE(accepts("127.0.0.1:443"));
-  for (const char* text : {"2130706433:443", "0177.0.0.1:443", "0x7f000001:443", "127.1:443", "127.0.0.01:443", "127.0.0.1.:443", "256.0.0.1",
-                           "1.2.3.4.5", "1.2.3", "0x7f.1", "allowed.test.1", "allowed.0x1"})
+  for (const char* text :
+       {"2130706433:443", "0177.0.0.1:443", "0x7f000001:443", "127.1:443", "127.0.0.01:443", "127.0.0.1.:443",
+        "256.0.0.1", "1.2.3.4.5", "1.2.3", "0x7f.1", "allowed.test.1", "allowed.0x1"})
     EXPECT_FALSE(accepts(text)) << text;
 }
 
@@ -85,14 +90,16 @@ TEST(Authority, KeepsMappedAddressesAsIpv6) {
 // input-014
 TEST(Authority, DeniesZoneIdentifiers) {
   EXPECT_TRUE(accepts("[fe80::1]:80"));
-  for (const char* text : {"[::1%25.allowed.test]:80", "[fe80::1%eth0]:80", "[fe80::1%25eth0]:80", "[v1.x]:80"}) EXPECT_FALSE(accepts(text)) << text;
+  for (const char* text : {"[::1%25.allowed.test]:80", "[fe80::1%eth0]:80", "[fe80::1%25eth0]:80", "[v1.x]:80"})
+    EXPECT_FALSE(accepts(text)) << text;
 }
 
 // input-016
 TEST(Authority, DeniesOddPorts) {
   EXPECT_TRUE(accepts("allowed.test:65535"));
   EXPECT_TRUE(accepts("allowed.test:1"));
-  for (const char* port : {"65979", "65536", "-1", "+443", "0443", "443x", "", " 443", "443 ", "0", "4 3", "443:443", "0x1bb", "99999999999999999999"})
+  for (const char* port : {"65979", "65536", "-1", "+443", "0443", "443x", "", " 443", "443 ", "0", "4 3", "443:443",
+                           "0x1bb", "99999999999999999999"})
     EXPECT_FALSE(accepts("allowed.test:"s + port)) << port;
 }
 
@@ -108,7 +115,8 @@ TEST(Authority, DeniesNamesThatAreTooLong) {
 }
 
 TEST(Authority, ComparesWithStandardPort) {
-  auto bare = Authority::parse("a.test").value(), with = Authority::parse("A.test:80").value(), other = Authority::parse("a.test:81").value();
+  auto bare = Authority::parse("a.test").value(), with = Authority::parse("A.test:80").value(),
+       other = Authority::parse("a.test:81").value();
   EXPECT_TRUE(bare.same_as(with, Port::of(80)));
   EXPECT_FALSE(bare.same_as(with, Port::of(443)));
   EXPECT_FALSE(bare.same_as(other, Port::of(80)));
@@ -118,7 +126,8 @@ TEST(Authority, ComparesWithStandardPort) {
 TEST(Authority, KnowsItsOwnSpelling) {
   auto a = Authority::parse("a.test:443").value();
   EXPECT_TRUE(a.is_spelt("a.test:443"));
-  for (const char* text : {"a.test", "a.test:44", "a.test:4430", "A.test:443", "a.test:0443", "a.testx:443", "a.test.:443", "a.test:443 ", ""})
+  for (const char* text : {"a.test", "a.test:44", "a.test:4430", "A.test:443", "a.test:0443", "a.testx:443",
+                           "a.test.:443", "a.test:443 ", ""})
     EXPECT_FALSE(a.is_spelt(text)) << text;
   auto bare = Authority::parse("a.test").value();
   EXPECT_TRUE(bare.is_spelt("a.test"));

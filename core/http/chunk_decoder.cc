@@ -10,9 +10,7 @@ namespace {
 constexpr std::uint8_t kMaxDigits = 16;
 constexpr std::uint64_t kMaxChunk = 0x7fff'ffff'ffff'ffff;
 
-unsigned hex_value(char c) noexcept {
-  return static_cast<unsigned>(c <= '9' ? c - '0' : lower(c) - 'a' + 10);
-}
+unsigned hex_value(char c) noexcept { return static_cast<unsigned>(c <= '9' ? c - '0' : lower(c) - 'a' + 10); }
 
 }  // namespace
 

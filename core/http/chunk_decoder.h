@@ -1,7 +1,7 @@
 // ChunkDecoder: the chunked transfer coding taken apart, incrementally and without copying (RFC 9112 section 7.1).
 //
-// Input is hostile. Sizes are 1 to 16 hexadecimal digits and nothing else; CR LF ends every line; extensions are checked for
-// control bytes, counted and dropped; trailer fields are checked as header fields are, counted and dropped.
+// Input is hostile. Sizes are 1 to 16 hexadecimal digits and nothing else; CR LF ends every line; extensions are
+// checked for control bytes, counted and dropped; trailer fields are checked as header fields are, counted and dropped.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,9 @@ namespace sallyport::http {
 class ChunkDecoder {
  public:
   struct Limits {
-    std::uint64_t max_framing_bytes = 64 * 1024;  // extensions and trailers of the whole body, names and line ends included
-    std::size_t max_line_bytes = 4 * 1024;        // one size line or trailer line
+    std::uint64_t max_framing_bytes =
+        64 * 1024;                          // extensions and trailers of the whole body, names and line ends included
+    std::size_t max_line_bytes = 4 * 1024;  // one size line or trailer line
     std::size_t max_trailers = 64;
   };
 
@@ -35,8 +36,8 @@ class ChunkDecoder {
   ChunkDecoder() noexcept = default;
   explicit ChunkDecoder(const Limits& limits) noexcept : limits_(limits) {}
 
-  // Takes as much of `in` as yields one piece of data or an end. After kDone or kRefused it returns the same again and takes
-  // nothing.
+  // Takes as much of `in` as yields one piece of data or an end. After kDone or kRefused it returns the same again and
+  // takes nothing.
   Step decode(std::string_view in) noexcept;
 
   // Body bytes handed out so far.
@@ -45,8 +46,20 @@ class ChunkDecoder {
 
  private:
   enum class At : std::uint8_t {
-    kSizeFirst, kSize, kExtension, kSizeLf, kData, kDataCr, kDataLf,
-    kTrailerFirst, kTrailerName, kTrailerValue, kTrailerLf, kEndLf, kDone, kRefused,
+    kSizeFirst,
+    kSize,
+    kExtension,
+    kSizeLf,
+    kData,
+    kDataCr,
+    kDataLf,
+    kTrailerFirst,
+    kTrailerName,
+    kTrailerValue,
+    kTrailerLf,
+    kEndLf,
+    kDone,
+    kRefused,
   };
 
   Step refuse(std::size_t consumed, const char* reason) noexcept;

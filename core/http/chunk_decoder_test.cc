@@ -40,7 +40,8 @@ Outcome decode(std::string_view text, std::size_t size, ChunkDecoder::Limits lim
 
 Outcome decode(std::string_view text, ChunkDecoder::Limits limits = {}) {
   Outcome whole = decode(text, text.size(), limits);
-  for (std::size_t size : {1u, 2u, 3u, 7u}) EXPECT_EQ(decode(text, size, limits), whole) << text << " in pieces of " << size;
+  for (std::size_t size : {1u, 2u, 3u, 7u})
+    EXPECT_EQ(decode(text, size, limits), whole) << text << " in pieces of " << size;
   return whole;
 }
 
@@ -69,7 +70,8 @@ TEST(ChunkDecoder, PointsIntoItsInput) {
 
 // http1-014
 TEST(ChunkDecoder, DeniesLooseSizes) {
-  for (const char* size : {"0x5", "+5", "-0", "5_0", "5 ", "", "1zz", "fffffffffffffffff1", " 5", "5\t", "8000000000000000", "00000000000000005", "g", "5.", "\"5\"", "5,5", "5 ;x"})
+  for (const char* size : {"0x5", "+5", "-0", "5_0", "5 ", "", "1zz", "fffffffffffffffff1", " 5", "5\t",
+                           "8000000000000000", "00000000000000005", "g", "5.", "\"5\"", "5,5", "5 ;x"})
     expect_refused(size + "\r\nhello\r\n0\r\n\r\n"s);
   for (const char* size : {"5", "05", "0000000000000005", "5;", "5;x", "5;x=\"y z\"", "5;\tx"})
     EXPECT_EQ(decode(size + "\r\nhello\r\n0\r\n\r\n"s).body, "hello") << size;
@@ -85,8 +87,9 @@ TEST(ChunkDecoder, DeniesEveryByteThatIsNoSize) {
 
 // http1-015
 TEST(ChunkDecoder, DeniesBareLineEnds) {
-  for (const char* text : {"5\nhello\r\n0\r\n\r\n", "5\r\rQ;zz\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello\r0\r\n\r\n", "5\r\nhello\r\n0\n\r\n", "5\r\nhello\r\n0\r\n\n",
-                           "5\r\nhello\r\n0\r\nX: y\n\r\n", "5;x\nhello\r\n0\r\n\r\n", "0\r\n\rX"})
+  for (const char* text : {"5\nhello\r\n0\r\n\r\n", "5\r\rQ;zz\r\n", "5\r\nhello\n0\r\n\r\n", "5\r\nhello\r0\r\n\r\n",
+                           "5\r\nhello\r\n0\n\r\n", "5\r\nhello\r\n0\r\n\n", "5\r\nhello\r\n0\r\nX: y\n\r\n",
+                           "5;x\nhello\r\n0\r\n\r\n", "0\r\n\rX"})
     expect_refused(text);
 }
 
@@ -119,7 +122,9 @@ TEST(ChunkDecoder, DeniesDataWithoutLineEnd) {
 
 // http1-018
 TEST(ChunkDecoder, ConsumesAndDropsTrailers) {
-  std::string text = "3\r\nabc\r\n0\r\nHost: denied.test\r\nContent-Length: 9\r\nAuthorization: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string text =
+      "3\r\nabc\r\n0\r\nHost: denied.test\r\nContent-Length: 9\r\nAuthorization: x\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n";
   auto out = decode(text + "rest");
   EXPECT_EQ(out.state, State::kDone);
   EXPECT_EQ(out.body, "abc");
@@ -127,7 +132,8 @@ TEST(ChunkDecoder, ConsumesAndDropsTrailers) {
 }
 
 TEST(ChunkDecoder, DeniesMalformedAndExcessiveTrailers) {
-  for (auto trailer : {"X"s, "X y: z"s, ": y"s, " X: y"s, "X : y"s, "X: a\0b"s, "X: a\r b"s, "X\0: b"s}) expect_refused("0\r\n" + trailer + "\r\n\r\n");
+  for (auto trailer : {"X"s, "X y: z"s, ": y"s, " X: y"s, "X : y"s, "X: a\0b"s, "X: a\r b"s, "X\0: b"s})
+    expect_refused("0\r\n" + trailer + "\r\n\r\n");
   ChunkDecoder::Limits limits;
   limits.max_trailers = 2;
   EXPECT_EQ(decode("0\r\nA: b\r\nC: d\r\n\r\n", limits).state, State::kDone);
@@ -153,7 +159,8 @@ TEST(ChunkDecoder, StaysAtItsEnd) {
 }
 
 TEST(ChunkDecoder, ReadsWhatTheWriterWrites) {
-  for (std::uint64_t size : {std::uint64_t{1}, std::uint64_t{15}, std::uint64_t{16}, std::uint64_t{255}, std::uint64_t{65536}, std::uint64_t{1'000'000}}) {
+  for (std::uint64_t size : {std::uint64_t{1}, std::uint64_t{15}, std::uint64_t{16}, std::uint64_t{255},
+                             std::uint64_t{65536}, std::uint64_t{1'000'000}}) {
     std::string body(size, 'b');
     std::string text = std::string(ChunkPrefix(size).text()) + body + std::string(kChunkEnd) + std::string(kLastChunk);
     auto out = decode(text, text.size());

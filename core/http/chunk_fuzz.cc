@@ -1,5 +1,5 @@
-// The chunk decoder: the same body and end however the bytes are cut, data out of the input only, and agreement with a plain
-// second reading of the coding on everything that it accepts.
+// The chunk decoder: the same body and end however the bytes are cut, data out of the input only, and agreement with a
+// plain second reading of the coding on everything that it accepts.
 #include <string>
 
 #include "core/http/chunk_decoder.h"
@@ -28,7 +28,8 @@ Outcome decode(std::string_view text, NextSize next_size) {
     require(step.state == State::kData || step.data.empty(), "data comes as data");
     if (step.state == State::kData) {
       require(!step.data.empty(), "data is never empty");
-      require(step.data.data() >= piece.data() && step.data.data() + step.data.size() == piece.data() + step.consumed, "data lies in the input");
+      require(step.data.data() >= piece.data() && step.data.data() + step.data.size() == piece.data() + step.consumed,
+              "data lies in the input");
     }
     require(step.state != State::kNeedMore || step.consumed == piece.size(), "all is taken before more is asked for");
     out.consumed += step.consumed;
@@ -60,7 +61,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Outcome whole = decode(text, [&] { return text.size(); });
   Cuts cuts(text);
   Outcome cut = decode(text, [&] { return cuts.next(); });
-  require(whole.state == cut.state && whole.consumed == cut.consumed && whole.body == cut.body, "the outcome does not depend on the cuts");
+  require(whole.state == cut.state && whole.consumed == cut.consumed && whole.body == cut.body,
+          "the outcome does not depend on the cuts");
   if (whole.state != State::kDone) return 0;
   require(text.substr(0, whole.consumed).ends_with("\r\n"), "the coding ends in CR LF");
   require(read_plainly(text) == whole.body, "a plain reading gives the same body");
@@ -68,6 +70,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!whole.body.empty()) again.append(ChunkPrefix(whole.body.size()).text()).append(whole.body).append(kChunkEnd);
   again += kLastChunk;
   Outcome written = decode(again, [&] { return again.size(); });
-  require(written.state == State::kDone && written.body == whole.body && written.consumed == again.size(), "what is written reads back");
+  require(written.state == State::kDone && written.body == whole.body && written.consumed == again.size(),
+          "what is written reads back");
   return 0;
 }

@@ -21,8 +21,9 @@ std::uint16_t allowed_status(std::uint16_t status) {
 }
 
 bool is_code(std::string_view reason) {
-  return !reason.empty() && reason.size() <= kMaxShort &&
-         std::ranges::all_of(reason, [](char c) { return (c >= 'a' && c <= 'z') || is_byte(c, kDigitByte) || c == '_'; });
+  return !reason.empty() && reason.size() <= kMaxShort && std::ranges::all_of(reason, [](char c) {
+    return (c >= 'a' && c <= 'z') || is_byte(c, kDigitByte) || c == '_';
+  });
 }
 
 void append_member(std::string& json, const char* name, std::string_view value, std::size_t max = kMaxShort) {
@@ -77,14 +78,22 @@ std::string quoted(std::string_view hostile) {
 std::string_view proxy_status_error(std::uint16_t status) noexcept {
   switch (status) {
     case 403:
-    case 421: return "http_request_denied";
-    case 408: return "connection_read_timeout";
-    case 429: return "connection_limit_reached";
-    case 502: return "destination_unavailable";
-    case 503: return "proxy_internal_response";
-    case 504: return "connection_timeout";
-    case 500: return "proxy_internal_error";
-    default: return "http_request_error";
+    case 421:
+      return "http_request_denied";
+    case 408:
+      return "connection_read_timeout";
+    case 429:
+      return "connection_limit_reached";
+    case 502:
+      return "destination_unavailable";
+    case 503:
+      return "proxy_internal_response";
+    case 504:
+      return "connection_timeout";
+    case 500:
+      return "proxy_internal_error";
+    default:
+      return "http_request_error";
   }
 }
 

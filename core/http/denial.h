@@ -1,7 +1,7 @@
 // Denial: the whole answer that tells a client why Sallyport refused, in the client's own protocol.
 //
-// A telling reason phrase, an RFC 9457 problem document and RFC 9209 Proxy-Status. Text may be hostile (it names what was
-// asked for): all of it is escaped and capped here.
+// A telling reason phrase, an RFC 9457 problem document and RFC 9209 Proxy-Status. Text may be hostile (it names what
+// was asked for): all of it is escaped and capped here.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ struct Denial {
   std::string_view nearest_rule;  // id of the rule that came closest
   std::string_view category;      // "policy", "limit", "protocol", "upstream"
   std::string_view task;
-  std::string_view decision;      // id under which the audit log has it
-  std::string_view proxy_error;   // RFC 9209 error type, say "dns_error"; empty: proxy_status_error(status)
+  std::string_view decision;                 // id under which the audit log has it
+  std::string_view proxy_error;              // RFC 9209 error type, say "dns_error"; empty: proxy_status_error(status)
   std::optional<std::uint32_t> retry_after;  // seconds
-  bool close = true;           // state Connection: close (and close)
-  bool head_request = false;   // answer to HEAD: no body, its length still stated
+  bool close = true;                         // state Connection: close (and close)
+  bool head_request = false;                 // answer to HEAD: no body, its length still stated
   std::uint8_t client_minor = 1;
 };
 

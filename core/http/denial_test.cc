@@ -41,7 +41,8 @@ TEST(Denial, TellsWhyInEveryPlace) {
   EXPECT_EQ(got.head->status, 403);
   EXPECT_EQ(got.head->reason, "Denied by policy: no_rule");
   EXPECT_EQ(got.head->fields.find("Content-Type"), "application/problem+json");
-  EXPECT_EQ(got.head->fields.find("Proxy-Status"), "sallyport; error=http_request_denied; details=\"No rule allows GET http://denied.test/.\"");
+  EXPECT_EQ(got.head->fields.find("Proxy-Status"),
+            "sallyport; error=http_request_denied; details=\"No rule allows GET http://denied.test/.\"");
   EXPECT_FALSE(got.head->keep_alive);
   EXPECT_EQ(got.head->body, Framing::of_length(got.body.size()));
   auto document = got.document();
@@ -60,7 +61,8 @@ TEST(Denial, TellsWhyInEveryPlace) {
 TEST(Denial, EscapesHostileText) {
   std::string hostile = "a\r\nX-Evil: 1\r\n\r\n<b>\"\\\x1b[31m\0\xff\xe2\x80\xae"s;
   Denial denial;
-  denial.reason = denial.title = denial.detail = denial.rule = denial.nearest_rule = denial.category = denial.task = denial.decision = hostile;
+  denial.reason = denial.title = denial.detail = denial.rule = denial.nearest_rule = denial.category = denial.task =
+      denial.decision = hostile;
   auto got = answer(denial);
   EXPECT_FALSE(got.head->fields.find("X-Evil"));
   for (char c : *got.head.text) {
@@ -74,7 +76,8 @@ TEST(Denial, EscapesHostileText) {
 TEST(Denial, StaysBounded) {
   std::string huge(100'000, '\x01');
   Denial denial;
-  denial.reason = denial.title = denial.detail = denial.rule = denial.nearest_rule = denial.category = denial.task = denial.decision = huge;
+  denial.reason = denial.title = denial.detail = denial.rule = denial.nearest_rule = denial.category = denial.task =
+      denial.decision = huge;
   auto got = answer(denial);
   EXPECT_LE(got.head.text->size(), 16u * 1024u);
   EXPECT_TRUE(got.document().is_object());
@@ -115,7 +118,8 @@ TEST(Denial, KnowsItsStatuses) {
   EXPECT_EQ(answer(wait).head->fields.find("Retry-After"), "5");
   EXPECT_NE(answer(wait).head->fields.find("Proxy-Status")->find("error=dns_error"), std::string_view::npos);
   wait.proxy_error = "x\r\ny";
-  EXPECT_NE(answer(wait).head->fields.find("Proxy-Status")->find("error=connection_limit_reached"), std::string_view::npos);
+  EXPECT_NE(answer(wait).head->fields.find("Proxy-Status")->find("error=connection_limit_reached"),
+            std::string_view::npos);
 }
 
 }  // namespace

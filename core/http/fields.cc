@@ -116,7 +116,8 @@ FieldId id_as_spelt(std::string_view name) noexcept {
   char first = lower(name[0]);
   if (first != 'p' && first != 'x' && first != 'f') return FieldId::kOther;
   for (const Prefix& prefix : kPrefixes)
-    if (name.size() >= prefix.text.size() && equals_lowered(name.substr(0, prefix.text.size()), prefix.text)) return prefix.id;
+    if (name.size() >= prefix.text.size() && equals_lowered(name.substr(0, prefix.text.size()), prefix.text))
+      return prefix.id;
   return FieldId::kOther;
 }
 

@@ -21,15 +21,16 @@ TEST(Fields, KnowsSpecialNamesInAnyCase) {
 }
 
 TEST(Fields, LeavesOrdinaryNamesAlone) {
-  for (const char* name : {"Hosts", "Hos", "User-Agent", "Accept", "Proxy", "X-Forward", "Fly", "T", "", "X-Api-Key", "my_header", "Content-Lengths",
-                           "Xproxy-a", "a_b_c_d_e_f_g_h_i_j_k_l_m_n_o_p"})
+  for (const char* name : {"Hosts", "Hos", "User-Agent", "Accept", "Proxy", "X-Forward", "Fly", "T", "", "X-Api-Key",
+                           "my_header", "Content-Lengths", "Xproxy-a", "a_b_c_d_e_f_g_h_i_j_k_l_m_n_o_p"})
     EXPECT_EQ(field_id(name), FieldId::kOther) << name;
 }
 
 // CGI-like origins turn both '-' and '_' into '_': a name spelt so must not slip past as another.
 TEST(Fields, MarksUnderscoreAliases) {
-  for (const char* name : {"Content_Length", "Transfer_Encoding", "HOST_", "x_forwarded_for", "X-Forwarded_For", "Proxy_Authorization", "proxy_x",
-                           "X_HTTP_Method_Override", "X_Forwarded_Something_Very_Long_Indeed"}) {
+  for (const char* name :
+       {"Content_Length", "Transfer_Encoding", "HOST_", "x_forwarded_for", "X-Forwarded_For", "Proxy_Authorization",
+        "proxy_x", "X_HTTP_Method_Override", "X_Forwarded_Something_Very_Long_Indeed"}) {
     bool is_alias = std::string_view(name) != "HOST_";
     EXPECT_EQ(field_id(name), is_alias ? FieldId::kUnderscoreAlias : FieldId::kOther) << name;
   }

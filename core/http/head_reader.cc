@@ -15,7 +15,8 @@ constexpr std::size_t kMaxConnectionOptions = 32;
 
 // RFC 9112 section 6.2, stricter: no sign, no leading zero, no list, and it fits a signed 64-bit offset.
 bool parse_length(std::string_view text, std::uint64_t& length) noexcept {
-  if (text.empty() || text.size() > 19 || (text.size() > 1 && text[0] == '0') || !all_bytes(text, kDigitByte)) return false;
+  if (text.empty() || text.size() > 19 || (text.size() > 1 && text[0] == '0') || !all_bytes(text, kDigitByte))
+    return false;
   length = 0;
   for (char c : text) length = length * 10 + static_cast<std::uint64_t>(c - '0');
   return length <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
@@ -23,8 +24,8 @@ bool parse_length(std::string_view text, std::uint64_t& length) noexcept {
 
 }  // namespace
 
-HeadReader::HeadReader(std::string_view buffer, const Limits& limits, std::uint16_t malformed_status, HeadCursor& cursor,
-                       Fields& fields)
+HeadReader::HeadReader(std::string_view buffer, const Limits& limits, std::uint16_t malformed_status,
+                       HeadCursor& cursor, Fields& fields)
     : buffer_(buffer),
       max_head_(std::min(limits.max_head_bytes, kMaxHead)),
       max_fields_(std::min(limits.max_fields, Fields::kCapacity)),
@@ -47,7 +48,8 @@ ParseResult HeadReader::next_line(std::size_t bound, ParseResult past_bound, std
     return end == bound ? past_bound : ParseResult::incomplete();
   }
   auto at = static_cast<std::size_t>(static_cast<const char*>(feed) - buffer_.data());
-  if (at == cursor_.line || buffer_[at - 1] != '\r') return malformed("a line of the message head ends in a bare line feed");
+  if (at == cursor_.line || buffer_[at - 1] != '\r')
+    return malformed("a line of the message head ends in a bare line feed");
   line = buffer_.substr(cursor_.line, at - 1 - cursor_.line);
   cursor_.line = cursor_.scanned = at + 1;
   return ParseResult::done(at + 1);
@@ -55,10 +57,11 @@ ParseResult HeadReader::next_line(std::size_t bound, ParseResult past_bound, std
 
 ParseResult HeadReader::start_line(std::size_t max_bytes, std::uint16_t too_long_status, std::string_view& line) {
   bool line_is_tighter = max_bytes < max_head_;
-  ParseResult result = next_line(line_is_tighter ? max_bytes : max_head_,
-                                 line_is_tighter ? ParseResult::refused(too_long_status, "the first line of the message is too long")
-                                                 : too_large("the message head is too large"),
-                                 line);
+  ParseResult result =
+      next_line(line_is_tighter ? max_bytes : max_head_,
+                line_is_tighter ? ParseResult::refused(too_long_status, "the first line of the message is too long")
+                                : too_large("the message head is too large"),
+                line);
   if (result.state == ParseState::kDone) cursor_.start_line_done = true;
   return result;
 }
@@ -90,9 +93,10 @@ ParseResult HeadReader::add_field(std::string_view line) {
   if (colon > kMaxName) return too_large("a header name is longer than 256 bytes");
   if (fields_.size_ >= max_fields_) return too_large("the message has too many header fields");
   auto offset = static_cast<std::size_t>(line.data() - buffer_.data());
-  fields_.entries_[fields_.size_++] = {static_cast<std::uint32_t>(offset),    static_cast<std::uint32_t>(offset + begin),
-                                       static_cast<std::uint32_t>(end - begin), static_cast<std::uint16_t>(colon),
-                                       field_id(line.substr(0, colon)),       false};
+  fields_.entries_[fields_.size_++] = {
+      static_cast<std::uint32_t>(offset),      static_cast<std::uint32_t>(offset + begin),
+      static_cast<std::uint32_t>(end - begin), static_cast<std::uint16_t>(colon),
+      field_id(line.substr(0, colon)),         false};
   return ParseResult::done(0);
 }
 

@@ -23,16 +23,18 @@ struct FramingFields {
   const char* fault = nullptr;
 };
 
-// One call's view of a message head. Borrows all it is given. A line is looked at only when its line feed has arrived, so
-// that the outcome is a function of the bytes and not of how they were cut.
+// One call's view of a message head. Borrows all it is given. A line is looked at only when its line feed has arrived,
+// so that the outcome is a function of the bytes and not of how they were cut.
 class HeadReader {
  public:
   // Takes up where `cursor` stands if `buffer` is the one it stands in, else starts anew.
-  HeadReader(std::string_view buffer, const Limits& limits, std::uint16_t malformed_status, HeadCursor& cursor, Fields& fields);
+  HeadReader(std::string_view buffer, const Limits& limits, std::uint16_t malformed_status, HeadCursor& cursor,
+             Fields& fields);
 
   bool start_line_done() const noexcept { return cursor_.start_line_done; }
 
-  // The start line without CR LF, at most `max_bytes` long (CR LF included). kDone with `line` set; then it counts as done.
+  // The start line without CR LF, at most `max_bytes` long (CR LF included). kDone with `line` set; then it counts as
+  // done.
   ParseResult start_line(std::size_t max_bytes, std::uint16_t too_long_status, std::string_view& line);
   // All fields and the empty line. kDone: `consumed` is the size of the head.
   ParseResult field_lines();
@@ -44,12 +46,15 @@ class HeadReader {
   ParseResult finish(ParseResult result) noexcept;
 
  private:
-  // The next line, if its line feed stands within the first `bound` bytes of the head; `past_bound` when it cannot any more.
+  // The next line, if its line feed stands within the first `bound` bytes of the head; `past_bound` when it cannot any
+  // more.
   ParseResult next_line(std::size_t bound, ParseResult past_bound, std::string_view& line);
   ParseResult add_field(std::string_view line);
   static void read_connection(Fields& fields, FramingFields& out) noexcept;
   ParseResult malformed(const char* reason) const noexcept { return ParseResult::refused(malformed_, reason); }
-  ParseResult too_large(const char* reason) const noexcept { return ParseResult::refused(malformed_ == 400 ? 431 : malformed_, reason); }
+  ParseResult too_large(const char* reason) const noexcept {
+    return ParseResult::refused(malformed_ == 400 ? 431 : malformed_, reason);
+  }
 
   std::string_view buffer_;
   std::size_t max_head_;

@@ -52,7 +52,8 @@ struct Framing {
   static constexpr Framing until_close() noexcept { return {FramingKind::kUntilClose, 0}; }
   // True if at least one byte may follow the head.
   constexpr bool has_body() const noexcept {
-    return kind == FramingKind::kChunked || kind == FramingKind::kUntilClose || (kind == FramingKind::kLength && length > 0);
+    return kind == FramingKind::kChunked || kind == FramingKind::kUntilClose ||
+           (kind == FramingKind::kLength && length > 0);
   }
   friend constexpr bool operator==(const Framing&, const Framing&) noexcept = default;
 };

@@ -30,10 +30,11 @@ struct Written {
 Written random_request(std::mt19937& random) {
   auto pick = [&](std::initializer_list<const char*> all) { return std::string(all.begin()[random() % all.size()]); };
   std::string text = pick({"GET", "POST", "PUT", "DELETE", "PROPFIND"}) + " " +
-                     pick({"/", "/a%20b?c=d&e", "http://a.test/x;y/../z?", "http://a.test", "/?{|}", "/~a'b!c"}) + " HTTP/1.1\r\nHost: a.test\r\n";
+                     pick({"/", "/a%20b?c=d&e", "http://a.test/x;y/../z?", "http://a.test", "/?{|}", "/~a'b!c"}) +
+                     " HTTP/1.1\r\nHost: a.test\r\n";
   for (auto n = random() % 5; n > 0; --n)
-    text += pick({"Accept", "X-Odd!#$%&'*+-.^_`|~1", "Cookie", "Range", "Via", "Upgrade", "X_Under"}) + ":" + pick({"", " ", "\t"}) +
-            pick({"a", "x, y; q=\"z\"", "a:b:c", "", "a  b"}) + pick({"", " "}) + "\r\n";
+    text += pick({"Accept", "X-Odd!#$%&'*+-.^_`|~1", "Cookie", "Range", "Via", "Upgrade", "X_Under"}) + ":" +
+            pick({"", " ", "\t"}) + pick({"a", "x, y; q=\"z\"", "a:b:c", "", "a  b"}) + pick({"", " "}) + "\r\n";
   text += pick({"", "Content-Length: 0\r\n", "Content-Length: 7\r\n", "Transfer-Encoding: chunked\r\n"}) + "\r\n";
   auto parsed = parse_request(text);
   EXPECT_TRUE(parsed.done()) << text;
@@ -52,7 +53,8 @@ Written random_request(std::mt19937& random) {
   std::string body;
   if (parsed->body.kind == FramingKind::kChunked) {
     out.body = 20;
-    body = std::string(ChunkPrefix(20).text()) + std::string(20, 'c') + std::string(kChunkEnd) + std::string(kLastChunk);
+    body =
+        std::string(ChunkPrefix(20).text()) + std::string(20, 'c') + std::string(kChunkEnd) + std::string(kLastChunk);
   } else {
     out.body = parsed->body.length;
     body = std::string(out.body, 'b');

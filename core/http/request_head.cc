@@ -13,8 +13,8 @@ ParseResult bad(const char* reason) { return ParseResult::refused(400, reason); 
 
 // RFC 9112 section 2.3: "HTTP/" DIGIT "." DIGIT; only 1.0 and 1.1 are spoken here.
 ParseResult read_version(std::string_view text, RequestHead& out) {
-  bool formed = text.size() == kVersionBytes && text.starts_with("HTTP/") && is_byte(text[5], kDigitByte) && text[6] == '.' &&
-                is_byte(text[7], kDigitByte);
+  bool formed = text.size() == kVersionBytes && text.starts_with("HTTP/") && is_byte(text[5], kDigitByte) &&
+                text[6] == '.' && is_byte(text[7], kDigitByte);
   if (!formed) return bad("the request line does not end in an HTTP version");
   if (text[5] != '1' || text[7] > '1') return ParseResult::refused(505, "only HTTP/1.0 and HTTP/1.1 are spoken here");
   out.minor = static_cast<std::uint8_t>(text[7] - '0');
@@ -61,13 +61,16 @@ ParseResult read_absolute(RequestHead& out) {
   std::size_t mark = target.find("://");
   std::string_view scheme = target.substr(0, mark);
   bool formed = mark != std::string_view::npos && !scheme.empty() && !is_byte(scheme[0], kDigitByte);
-  for (char c : scheme) formed = formed && (is_byte(c, kDigitByte) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '+' || c == '-' || c == '.');
+  for (char c : scheme)
+    formed =
+        formed && (is_byte(c, kDigitByte) || (lower(c) >= 'a' && lower(c) <= 'z') || c == '+' || c == '-' || c == '.');
   if (!formed) return bad("the request target has none of the four forms of RFC 9112");
   if (!equal_ignoring_case(scheme, "http"))
     return ParseResult::refused(501, "only http:// is served in clear; for https use CONNECT");
   std::string_view rest = target.substr(mark + 3);
   std::size_t end = rest.find_first_of("/?");
-  if (!set_authority(rest.substr(0, end), out)) return bad("the authority of the request target is not host or host:port");
+  if (!set_authority(rest.substr(0, end), out))
+    return bad("the authority of the request target is not host or host:port");
   out.form = TargetForm::kAbsolute;
   if (end == std::string_view::npos && out.method == "OPTIONS") {
     out.form = TargetForm::kAsterisk;
@@ -100,7 +103,8 @@ ParseResult read_target(RequestHead& out) {
 // RFC 9112 section 3: method SP target SP version, single spaces.
 ParseResult read_request_line(std::string_view line, const Limits& limits, RequestHead& out) {
   std::size_t space = skip_bytes(line, 0, kTokenByte);
-  if (space == 0 || space == line.size() || line[space] != ' ') return bad("the request line does not begin with a method and one space");
+  if (space == 0 || space == line.size() || line[space] != ' ')
+    return bad("the request line does not begin with a method and one space");
   out.method = line.substr(0, space);
   std::size_t begin = space + 1, end = skip_target(line, begin);
   if (end == begin) return bad("the request target is empty or begins with a byte that is not allowed there");
@@ -137,7 +141,8 @@ ParseResult read_host(RequestHead& out) {
   if (!host) return bad("Host is not one host or host:port");
   // Many clients leave the port of a CONNECT out of Host.
   bool connect = out.form == TargetForm::kAuthority;
-  bool same = connect ? host.value().same_as(*out.authority, *out.authority->port()) : host.value().same_as(*out.authority, kHttpPort);
+  bool same = connect ? host.value().same_as(*out.authority, *out.authority->port())
+                      : host.value().same_as(*out.authority, kHttpPort);
   if (same) return ParseResult::done(0);
   return ParseResult::refused(connect ? 400 : 421, "Host names another destination than the request target");
 }

@@ -1,4 +1,5 @@
-// The request parser: no crash, the same outcome however the bytes are cut, and what it accepts survives the writer unchanged.
+// The request parser: no crash, the same outcome however the bytes are cut, and what it accepts survives the writer
+// unchanged.
 #include "core/http/fuzz_check.h"
 #include "core/http/request_head.h"
 #include "core/http/syntax.h"
@@ -30,10 +31,12 @@ void check_head(const RequestHead& head) {
   require(head.authority.has_value(), "an accepted request names its host");
   require(all_bytes(head.method, kTokenByte) && !head.method.empty(), "a method is a token");
   require(head.is_connect() == (head.method == "CONNECT"), "CONNECT and only CONNECT has authority-form");
-  require(!head.is_connect() || (head.authority->port() && head.body == Framing::none()), "CONNECT has a port and no body");
+  require(!head.is_connect() || (head.authority->port() && head.body == Framing::none()),
+          "CONNECT has a port and no body");
   require(head.is_connect() || head.path == "*" || head.path.starts_with('/'), "a path begins with a slash");
   require(head.fields.count(FieldId::kHost) <= 1, "at most one Host");
-  require(head.fields.count(FieldId::kContentLength) + head.fields.count(FieldId::kTransferEncoding) <= 1, "one statement of framing");
+  require(head.fields.count(FieldId::kContentLength) + head.fields.count(FieldId::kTransferEncoding) <= 1,
+          "one statement of framing");
   require(head.body.kind != FramingKind::kUntilClose, "a request does not end with the connection");
   require(head.minor == 1 || head.body.kind != FramingKind::kChunked, "HTTP/1.0 is never chunked");
   for (Field field : head.fields) {
@@ -64,11 +67,13 @@ void check_round_trip(const RequestHead& head) {
   ParseResult result = parse_request_head(once, {64 * 1024 + 1024, 8 * 1024 + 1, 32, 128}, again);
   require(result.state == ParseState::kDone && result.consumed == once.size(), "what is written parses, wholly");
   check_head(again);
-  require(again.method == head.method && again.path == head.path && again.query == head.query && again.has_query == head.has_query,
+  require(again.method == head.method && again.path == head.path && again.query == head.query &&
+              again.has_query == head.has_query,
           "method and target survive");
   require(again.body == head.body && again.expect_continue == head.expect_continue, "framing survives");
   require(again.authority->same_as(*head.authority, Port::of(80)), "the authority survives");
-  for (FieldId gone : {FieldId::kConnection, FieldId::kProxy, FieldId::kUpgrade, FieldId::kTe, FieldId::kTrailer, FieldId::kForwarding, FieldId::kUnderscoreAlias})
+  for (FieldId gone : {FieldId::kConnection, FieldId::kProxy, FieldId::kUpgrade, FieldId::kTe, FieldId::kTrailer,
+                       FieldId::kForwarding, FieldId::kUnderscoreAlias})
     require(again.fields.count(gone) == 0, "hop-by-hop and forwarding fields are gone");
   require(write(again) == once, "writing is idempotent");
 }
@@ -83,13 +88,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ParseResult result = parse_request_head(text, {}, whole);
   ParseResult cut = parse_in_pieces(text, pieces);
   require(result.state == cut.state && result.status == cut.status && result.consumed == cut.consumed &&
-              std::string_view(result.reason) == cut.reason, "the outcome does not depend on the cuts");
-  require(result.state != ParseState::kRefused || (result.status >= 400 && *result.reason != '\0'), "a refusal says why");
+              std::string_view(result.reason) == cut.reason,
+          "the outcome does not depend on the cuts");
+  require(result.state != ParseState::kRefused || (result.status >= 400 && *result.reason != '\0'),
+          "a refusal says why");
   if (result.state != ParseState::kDone) return 0;
   require(result.consumed <= size, "no more is taken than there is");
   check_bytes(text.substr(0, result.consumed));
   check_head(whole);
-  require(whole.fields.size() == pieces.fields.size() && whole.authority == pieces.authority && whole.body == pieces.body, "heads agree");
+  require(
+      whole.fields.size() == pieces.fields.size() && whole.authority == pieces.authority && whole.body == pieces.body,
+      "heads agree");
   // The writer may add one field (Host, to an HTTP/1.0 request); a full table leaves no room to read that back.
   if (!whole.is_connect() && whole.fields.size() < Fields::kCapacity) check_round_trip(whole);
   return 0;

@@ -16,8 +16,9 @@ ParseResult bad(const char* reason) { return ParseResult::refused(kBadGateway, r
 // RFC 9112 section 4. The space before an absent reason phrase is often left out; that is not ambiguous and accepted.
 ParseResult read_status_line(std::string_view line, ResponseHead& out) {
   constexpr std::size_t kCodeAt = 9, kCodeEnd = 12;
-  bool formed = line.size() >= kCodeEnd && line.starts_with(kProtocol) && (line[7] == '0' || line[7] == '1') && line[8] == ' ' &&
-                all_bytes(line.substr(kCodeAt, 3), kDigitByte) && (line.size() == kCodeEnd || line[kCodeEnd] == ' ');
+  bool formed = line.size() >= kCodeEnd && line.starts_with(kProtocol) && (line[7] == '0' || line[7] == '1') &&
+                line[8] == ' ' && all_bytes(line.substr(kCodeAt, 3), kDigitByte) &&
+                (line.size() == kCodeEnd || line[kCodeEnd] == ' ');
   if (!formed) return bad("the upstream's status line is malformed");
   out.minor = static_cast<std::uint8_t>(line[7] - '0');
   out.status = 0;
@@ -38,7 +39,8 @@ ParseResult check_status(const ResponseHead& out, const ResponseContext& context
 ParseResult read_body(const FramingFields& framing, const ResponseContext& context, ResponseHead& out) {
   out.content_length = framing.content_length;
   if (out.is_interim() || out.status == 204) {
-    if (framing.chunked || framing.content_length.value_or(0) != 0) return bad("the upstream gives a body to a status that has none");
+    if (framing.chunked || framing.content_length.value_or(0) != 0)
+      return bad("the upstream gives a body to a status that has none");
     out.content_length = std::nullopt;
     out.body = Framing::none();
   } else if (context.method == "HEAD" || out.status == 304) {
@@ -67,12 +69,14 @@ ParseResult conclude(const ResponseContext& context, ResponseHead& out) {
 
 }  // namespace
 
-ParseResult parse_response_head(std::string_view buffer, const Limits& limits, const ResponseContext& context, ResponseHead& out) {
+ParseResult parse_response_head(std::string_view buffer, const Limits& limits, const ResponseContext& context,
+                                ResponseHead& out) {
   if (buffer.empty()) return ParseResult::incomplete();
   HeadReader reader(buffer, limits, kBadGateway, out.cursor, out.fields);
   if (!reader.start_line_done()) {
     std::size_t seen = std::min(buffer.size(), kProtocol.size());
-    if (buffer.substr(0, seen) != kProtocol.substr(0, seen)) return reader.finish(bad("the upstream does not answer in HTTP/1"));
+    if (buffer.substr(0, seen) != kProtocol.substr(0, seen))
+      return reader.finish(bad("the upstream does not answer in HTTP/1"));
     std::string_view line;
     ParseResult result = reader.start_line(limits.max_target_bytes, kBadGateway, line);
     if (result.state == ParseState::kDone) result = read_status_line(line, out);

@@ -29,13 +29,13 @@ struct ResponseHead {
 
 // What the response answers.
 struct ResponseContext {
-  std::string_view method;        // of the request that went upstream
-  bool upgrade_offered = false;   // it carried a permitted Upgrade; otherwise a 101 is refused
+  std::string_view method;       // of the request that went upstream
+  bool upgrade_offered = false;  // it carried a permitted Upgrade; otherwise a 101 is refused
 };
 
-// As parse_request_head; every refusal is status 502. Besides malformed and ambiguous heads it refuses: 101 that nobody asked
-// for; 407 (an origin has no business asking for proxy credentials); Content-Length other than 0 or Transfer-Encoding on 1xx
-// and 204; Transfer-Encoding on HTTP/1.0.
+// As parse_request_head; every refusal is status 502. Besides malformed and ambiguous heads it refuses: 101 that nobody
+// asked for; 407 (an origin has no business asking for proxy credentials); Content-Length other than 0 or
+// Transfer-Encoding on 1xx and 204; Transfer-Encoding on HTTP/1.0.
 ParseResult parse_response_head(std::string_view buffer, const Limits& limits, const ResponseContext& context,
                                 ResponseHead& out);
 

@@ -1,4 +1,5 @@
-// The response parser: as the request's. The first byte chooses the request's method and whether an upgrade was offered.
+// The response parser: as the request's. The first byte chooses the request's method and whether an upgrade was
+// offered.
 #include "core/http/fuzz_check.h"
 #include "core/http/response_head.h"
 #include "core/http/syntax.h"
@@ -26,7 +27,8 @@ void check_head(const ResponseHead& head, const ResponseContext& context) {
   require(head.minor == 1 || head.body.kind != FramingKind::kChunked, "HTTP/1.0 is never chunked");
   require(all_bytes(head.reason, kValueByte), "a reason holds no control byte");
   for (Field field : head.fields)
-    require(!field.name.empty() && all_bytes(field.name, kTokenByte) && all_bytes(field.value, kValueByte), "fields are well-formed");
+    require(!field.name.empty() && all_bytes(field.name, kTokenByte) && all_bytes(field.value, kValueByte),
+            "fields are well-formed");
 }
 
 std::string write(const ResponseHead& head, bool to_head, std::uint8_t client_minor) {
@@ -51,7 +53,8 @@ void check_round_trip(const ResponseHead& head, const ResponseContext& context) 
     ParseResult result = parse_response_head(once, {64 * 1024 + 1024, 8 * 1024 + 64, 32, 128}, context, again);
     require(result.state == ParseState::kDone && result.consumed == once.size(), "what is written parses, wholly");
     check_head(again, context);
-    require(again.status == head.status && again.body == client_framing(head.body, minor), "status and framing survive");
+    require(again.status == head.status && again.body == client_framing(head.body, minor),
+            "status and framing survive");
     for (FieldId gone : {FieldId::kProxy, FieldId::kUpgrade, FieldId::kAltSvc, FieldId::kTrailer, FieldId::kKeepAlive})
       require(again.fields.count(gone) == 0, "hop-by-hop fields are gone");
     require(minor == 0 || write(again, to_head, minor) == once, "writing is idempotent");
@@ -70,7 +73,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   ParseResult result = parse_response_head(text, {}, context, whole);
   ParseResult cut = parse_in_pieces(text, context, pieces);
   require(result.state == cut.state && result.status == cut.status && result.consumed == cut.consumed &&
-              std::string_view(result.reason) == cut.reason, "the outcome does not depend on the cuts");
+              std::string_view(result.reason) == cut.reason,
+          "the outcome does not depend on the cuts");
   require(result.state != ParseState::kRefused || result.status == 502, "every refusal is 502");
   if (result.state != ParseState::kDone) return 0;
   require(result.consumed <= text.size(), "no more is taken than there is");

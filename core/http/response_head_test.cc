@@ -54,11 +54,15 @@ TEST(ResponseHead, KnowsStatusesWithoutBody) {
 
 // http1-030
 TEST(ResponseHead, DeniesFramingFaults) {
-  for (const char* lines : {"Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 5\r\nContent-Length: 5\r\n",
-                            "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: gzip\r\n", "Transfer-Encoding: gzip, chunked\r\n",
-                            "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", "Content-Length: +5\r\n", "Content-Length: 5, 5\r\n", "Content-Length:\r\n",
-                            "Content-Length : 5\r\n", "X: a\r\n b\r\n", " X: a\r\n", "X\r\n", ": a\r\n", "X: a\nY: b\r\n", "X: a\rb\r\n", "Connection: Content-Length\r\n"}) {
-    for (const char* method : {"GET", "HEAD"}) EXPECT_TRUE(parse_response(answer("200 OK", lines), {method}).refused(502)) << lines;
+  for (const char* lines :
+       {"Content-Length: 5\r\nContent-Length: 6\r\n", "Content-Length: 5\r\nContent-Length: 5\r\n",
+        "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: gzip\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        "Content-Length: +5\r\n", "Content-Length: 5, 5\r\n", "Content-Length:\r\n", "Content-Length : 5\r\n",
+        "X: a\r\n b\r\n", " X: a\r\n", "X\r\n", ": a\r\n", "X: a\nY: b\r\n", "X: a\rb\r\n",
+        "Connection: Content-Length\r\n"}) {
+    for (const char* method : {"GET", "HEAD"})
+      EXPECT_TRUE(parse_response(answer("200 OK", lines), {method}).refused(502)) << lines;
   }
   EXPECT_TRUE(parse_response(answer("204 No Content", "Content-Length: 5\r\n")).refused(502));
   EXPECT_TRUE(parse_response(answer("204 No Content", "Transfer-Encoding: chunked\r\n")).refused(502));
@@ -76,10 +80,13 @@ TEST(ResponseHead, StopsBehindItsHead) {
 }
 
 TEST(ResponseHead, DeniesOddStatusLines) {
-  for (const char* line : {"HTTP/1.1 99 X", "HTTP/1.1 600 X", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1  200 OK", "HTTP/1.1 +20 OK", "HTTP/2.0 200 OK",
-                           "HTTP/1.2 200 OK", "http/1.1 200 OK", "HTTP/1.1\t200 OK", "HTTP/1.1 200\tOK", "HTTP/1.1 200 O\x01K", "HTTP/1.1", "ICY 200 OK", "hello", "HTTP/1.1 2x0 OK"})
+  for (const char* line :
+       {"HTTP/1.1 99 X", "HTTP/1.1 600 X", "HTTP/1.1 20 OK", "HTTP/1.1 2000 OK", "HTTP/1.1  200 OK", "HTTP/1.1 +20 OK",
+        "HTTP/2.0 200 OK", "HTTP/1.2 200 OK", "http/1.1 200 OK", "HTTP/1.1\t200 OK", "HTTP/1.1 200\tOK",
+        "HTTP/1.1 200 O\x01K", "HTTP/1.1", "ICY 200 OK", "hello", "HTTP/1.1 2x0 OK"})
     EXPECT_TRUE(parse_response(line + "\r\nContent-Length: 0\r\n\r\n"s).refused(502)) << line;
-  for (const char* line : {"HTTP/1.1 200 OK", "HTTP/1.1 200 ", "HTTP/1.1 200", "HTTP/1.0 599 caf\xc3\xa9", "HTTP/1.1 418 I'm a teapot"})
+  for (const char* line :
+       {"HTTP/1.1 200 OK", "HTTP/1.1 200 ", "HTTP/1.1 200", "HTTP/1.0 599 caf\xc3\xa9", "HTTP/1.1 418 I'm a teapot"})
     EXPECT_TRUE(parse_response(line + "\r\nContent-Length: 0\r\n\r\n"s).done()) << line;
 }
 
@@ -94,8 +101,11 @@ TEST(ResponseHead, DeniesSwitchThatNobodyAskedFor) {
 
 // http1-033
 TEST(ResponseHead, DeniesProxyAuthenticationDemand) {
-  EXPECT_TRUE(parse_response(answer("407 Proxy Authentication Required", "Proxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n")).refused(502));
-  EXPECT_TRUE(parse_response(answer("401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n")).done());
+  EXPECT_TRUE(parse_response(answer("407 Proxy Authentication Required",
+                                    "Proxy-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n"))
+                  .refused(502));
+  EXPECT_TRUE(parse_response(answer("401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\nContent-Length: 0\r\n"))
+                  .done());
 }
 
 TEST(ResponseHead, BoundsItsSize) {
@@ -110,7 +120,10 @@ TEST(ResponseHead, BoundsItsSize) {
 
 // Akamai and others list Transfer-Encoding, which is hop-by-hop indeed.
 TEST(ResponseHead, AcceptsConnectionListingTransferEncoding) {
-  EXPECT_EQ(parse_response(answer("200 OK", "Connection: Transfer-Encoding, keep-alive\r\nTransfer-Encoding: chunked\r\n"))->body, Framing::chunked());
+  EXPECT_EQ(
+      parse_response(answer("200 OK", "Connection: Transfer-Encoding, keep-alive\r\nTransfer-Encoding: chunked\r\n"))
+          ->body,
+      Framing::chunked());
 }
 
 }  // namespace

@@ -24,10 +24,12 @@ constexpr std::array<std::uint8_t, 256> make_byte_classes() {
     bool alpha = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
     bool visible = c > 0x20 && c < 0x7f;
     std::uint8_t bits = 0;
-    if (digit || alpha || (visible && std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos))
+    if (digit || alpha ||
+        (visible && std::string_view("!#$%&'*+-.^_`|~").find(static_cast<char>(c)) != std::string_view::npos))
       bits |= kTokenByte;
     if (visible || c == ' ' || c == '\t' || c >= 0x80) bits |= kValueByte;
-    if (visible && std::string_view("#\"<>\\").find(static_cast<char>(c)) == std::string_view::npos) bits |= kTargetByte;
+    if (visible && std::string_view("#\"<>\\").find(static_cast<char>(c)) == std::string_view::npos)
+      bits |= kTargetByte;
     if (digit || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')) bits |= kHexByte;
     if (digit) bits |= kDigitByte;
     table[c] = bits;
@@ -62,7 +64,8 @@ constexpr std::string_view trim_blanks(std::string_view text) noexcept {
   return text;
 }
 
-// Takes the next element off a comma-separated list (RFC 9110 section 5.6.1), trimmed, possibly empty; false at the end.
+// Takes the next element off a comma-separated list (RFC 9110 section 5.6.1), trimmed, possibly empty; false at the
+// end.
 constexpr bool next_element(std::string_view& list, std::string_view& element) noexcept {
   if (list.data() == nullptr) return false;
   std::size_t comma = list.find(',');

@@ -36,7 +36,8 @@ template <class Head, class Parse>
 ParseResult parse_bytewise(std::string_view text, Parse parse) {
   Head head;
   ParseResult result = ParseResult::incomplete();
-  for (std::size_t n = 0; n <= text.size() && result.state == ParseState::kIncomplete; ++n) result = parse(text.substr(0, n), head);
+  for (std::size_t n = 0; n <= text.size() && result.state == ParseState::kIncomplete; ++n)
+    result = parse(text.substr(0, n), head);
   return result;
 }
 
@@ -44,17 +45,19 @@ inline Parsed<RequestHead> parse_request(std::string text, const Limits& limits 
   Parsed<RequestHead> parsed;
   parsed.text = std::make_unique<std::string>(std::move(text));
   parsed.result = parse_request_head(*parsed.text, limits, *parsed.head);
-  auto bytewise = parse_bytewise<RequestHead>(*parsed.text, [&](auto view, auto& head) { return parse_request_head(view, limits, head); });
+  auto bytewise = parse_bytewise<RequestHead>(
+      *parsed.text, [&](auto view, auto& head) { return parse_request_head(view, limits, head); });
   expect_same(parsed.result, bytewise, *parsed.text);
   return parsed;
 }
 
-inline Parsed<ResponseHead> parse_response(std::string text, const ResponseContext& context = {"GET"}, const Limits& limits = {}) {
+inline Parsed<ResponseHead> parse_response(std::string text, const ResponseContext& context = {"GET"},
+                                           const Limits& limits = {}) {
   Parsed<ResponseHead> parsed;
   parsed.text = std::make_unique<std::string>(std::move(text));
   parsed.result = parse_response_head(*parsed.text, limits, context, *parsed.head);
-  auto bytewise =
-      parse_bytewise<ResponseHead>(*parsed.text, [&](auto view, auto& head) { return parse_response_head(view, limits, context, head); });
+  auto bytewise = parse_bytewise<ResponseHead>(
+      *parsed.text, [&](auto view, auto& head) { return parse_response_head(view, limits, context, head); });
   expect_same(parsed.result, bytewise, *parsed.text);
   return parsed;
 }

@@ -30,7 +30,8 @@ Result<void> check_added(std::span<const AddedField> added) {
   for (const AddedField& field : added) {
     if (field.name.empty() || !all_bytes(field.name, kTokenByte)) return invalid("an added header name is not a token");
     if (!all_bytes(field.value, kValueByte)) return invalid("an added header value holds a control byte");
-    if (trim_blanks(field.value).size() != field.value.size()) return invalid("an added header value begins or ends with white space");
+    if (trim_blanks(field.value).size() != field.value.size())
+      return invalid("an added header value begins or ends with white space");
     switch (field_id(field.name)) {
       case FieldId::kConnection:
       case FieldId::kContentLength:
@@ -98,10 +99,12 @@ bool stays_between_proxy_and_upstream(FieldId id) noexcept {
   }
 }
 
-void append_fields(std::string& out, const Fields* fields, std::span<const AddedField> added, bool (*dropped)(FieldId) noexcept) {
+void append_fields(std::string& out, const Fields* fields, std::span<const AddedField> added,
+                   bool (*dropped)(FieldId) noexcept) {
   if (fields != nullptr)
     for (Field field : *fields)
-      if (!field.listed && !dropped(field.id) && !is_added(field.name, added)) append_field(out, field.name, field.value);
+      if (!field.listed && !dropped(field.id) && !is_added(field.name, added))
+        append_field(out, field.name, field.value);
   for (const AddedField& field : added) append_field(out, field.name, field.value);
 }
 
@@ -120,7 +123,8 @@ bool has_no_body(const ClientResponse& response) noexcept {
 }
 
 Result<void> check_response(const ClientResponse& response) {
-  if (response.status < 100 || response.status > 599 || response.status == 101) return invalid("a status code cannot be written");
+  if (response.status < 100 || response.status > 599 || response.status == 101)
+    return invalid("a status code cannot be written");
   if (!all_bytes(response.reason, kValueByte)) return invalid("a reason phrase holds a control byte");
   if (has_no_body(response) != (response.body.kind == FramingKind::kNone))
     return invalid("a response's body does not go with its status");
@@ -195,52 +199,98 @@ ChunkPrefix::ChunkPrefix(std::uint64_t size) noexcept : begin_(sizeof text_) {
 
 std::string_view standard_reason(std::uint16_t status) noexcept {
   switch (status) {
-    case 100: return "Continue";
-    case 103: return "Early Hints";
-    case 200: return "OK";
-    case 201: return "Created";
-    case 202: return "Accepted";
-    case 203: return "Non-Authoritative Information";
-    case 204: return "No Content";
-    case 205: return "Reset Content";
-    case 206: return "Partial Content";
-    case 300: return "Multiple Choices";
-    case 301: return "Moved Permanently";
-    case 302: return "Found";
-    case 303: return "See Other";
-    case 304: return "Not Modified";
-    case 307: return "Temporary Redirect";
-    case 308: return "Permanent Redirect";
-    case 400: return "Bad Request";
-    case 401: return "Unauthorized";
-    case 403: return "Forbidden";
-    case 404: return "Not Found";
-    case 405: return "Method Not Allowed";
-    case 406: return "Not Acceptable";
-    case 408: return "Request Timeout";
-    case 409: return "Conflict";
-    case 410: return "Gone";
-    case 411: return "Length Required";
-    case 412: return "Precondition Failed";
-    case 413: return "Content Too Large";
-    case 414: return "URI Too Long";
-    case 415: return "Unsupported Media Type";
-    case 416: return "Range Not Satisfiable";
-    case 417: return "Expectation Failed";
-    case 421: return "Misdirected Request";
-    case 422: return "Unprocessable Content";
-    case 426: return "Upgrade Required";
-    case 428: return "Precondition Required";
-    case 429: return "Too Many Requests";
-    case 431: return "Request Header Fields Too Large";
-    case 451: return "Unavailable For Legal Reasons";
-    case 500: return "Internal Server Error";
-    case 501: return "Not Implemented";
-    case 502: return "Bad Gateway";
-    case 503: return "Service Unavailable";
-    case 504: return "Gateway Timeout";
-    case 505: return "HTTP Version Not Supported";
-    default: return "";
+    case 100:
+      return "Continue";
+    case 103:
+      return "Early Hints";
+    case 200:
+      return "OK";
+    case 201:
+      return "Created";
+    case 202:
+      return "Accepted";
+    case 203:
+      return "Non-Authoritative Information";
+    case 204:
+      return "No Content";
+    case 205:
+      return "Reset Content";
+    case 206:
+      return "Partial Content";
+    case 300:
+      return "Multiple Choices";
+    case 301:
+      return "Moved Permanently";
+    case 302:
+      return "Found";
+    case 303:
+      return "See Other";
+    case 304:
+      return "Not Modified";
+    case 307:
+      return "Temporary Redirect";
+    case 308:
+      return "Permanent Redirect";
+    case 400:
+      return "Bad Request";
+    case 401:
+      return "Unauthorized";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 406:
+      return "Not Acceptable";
+    case 408:
+      return "Request Timeout";
+    case 409:
+      return "Conflict";
+    case 410:
+      return "Gone";
+    case 411:
+      return "Length Required";
+    case 412:
+      return "Precondition Failed";
+    case 413:
+      return "Content Too Large";
+    case 414:
+      return "URI Too Long";
+    case 415:
+      return "Unsupported Media Type";
+    case 416:
+      return "Range Not Satisfiable";
+    case 417:
+      return "Expectation Failed";
+    case 421:
+      return "Misdirected Request";
+    case 422:
+      return "Unprocessable Content";
+    case 426:
+      return "Upgrade Required";
+    case 428:
+      return "Precondition Required";
+    case 429:
+      return "Too Many Requests";
+    case 431:
+      return "Request Header Fields Too Large";
+    case 451:
+      return "Unavailable For Legal Reasons";
+    case 500:
+      return "Internal Server Error";
+    case 501:
+      return "Not Implemented";
+    case 502:
+      return "Bad Gateway";
+    case 503:
+      return "Service Unavailable";
+    case 504:
+      return "Gateway Timeout";
+    case 505:
+      return "HTTP Version Not Supported";
+    default:
+      return "";
   }
 }
 

@@ -1,9 +1,9 @@
 // The canonical writer: the only code that puts HTTP/1.1 heads on a wire, upstream or towards a client.
 //
-// Heads are appended to a caller's string (keep its capacity; a steady state does not allocate). What is written parses back
-// to the same message here and in any other implementation: one spelling of each line, framing stated once and last,
-// Host first. Values the caller gives are checked: anything but the bytes a field value may hold (CR, LF and NUL above all) is
-// kInvalid, and then nothing was appended.
+// Heads are appended to a caller's string (keep its capacity; a steady state does not allocate). What is written parses
+// back to the same message here and in any other implementation: one spelling of each line, framing stated once and
+// last, Host first. Values the caller gives are checked: anything but the bytes a field value may hold (CR, LF and NUL
+// above all) is kInvalid, and then nothing was appended.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct ClientResponse {
   std::string_view reason;
   const Fields* fields = nullptr;  // the upstream's; may be null
   std::span<const AddedField> added;
-  Framing body;  // as it will be sent: see client_framing
+  Framing body;               // as it will be sent: see client_framing
   bool answers_head = false;  // the request was HEAD: body is kNone whatever the status
   // Stated although no body follows (HEAD, 304).
   std::optional<std::uint64_t> content_length;
@@ -60,9 +60,9 @@ struct ClientResponse {
 };
 
 // Dropped of the upstream's fields: hop-by-hop ones and those its Connection lists, Proxy-*, Alt-Svc, Trailer, Upgrade.
-// kUntilClose states Connection: close whatever keep_alive says. Interim (1xx) heads carry neither framing nor Connection.
-// kInvalid also for: status 101 or outside 100 to 599; a body on 1xx, 204, 304 or an answer to HEAD; kNone on any other
-// (the client would wait for the end of the connection); chunked to an HTTP/1.0 client.
+// kUntilClose states Connection: close whatever keep_alive says. Interim (1xx) heads carry neither framing nor
+// Connection. kInvalid also for: status 101 or outside 100 to 599; a body on 1xx, 204, 304 or an answer to HEAD; kNone
+// on any other (the client would wait for the end of the connection); chunked to an HTTP/1.0 client.
 Result<void> write_response_head(std::string& out, const ClientResponse& response);
 
 // How a response's body is delimited towards a client: a length stays; chunked and until-close become chunked for

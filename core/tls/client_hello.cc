@@ -37,7 +37,8 @@ HelloResult read_server_name(ByteReader body, ClientHello& out) {
   std::uint8_t type = 0;
   if (!body.sub16(list) || !body.empty()) return refuse("the server_name extension is malformed");
   if (list.empty()) return refuse("the server name list is empty", kName);
-  if (!list.u8(type) || type != 0 || !list.sub16(name)) return refuse("the server name list holds something other than a host name", kName);
+  if (!list.u8(type) || type != 0 || !list.sub16(name))
+    return refuse("the server name list holds something other than a host name", kName);
   if (!list.empty()) return refuse("more than one server name", kName);
   std::string_view text = name.text();
   if (text.empty()) return refuse("the server name is empty", kName);
@@ -77,18 +78,28 @@ HelloResult read_versions(ByteReader body, ClientHello& out) {
 
 HelloResult read_extension(std::uint16_t type, ByteReader body, ClientHello& out) {
   switch (type) {
-    case kServerName: return read_server_name(body, out);
-    case kAlpn: return read_alpn(body, out);
-    case kSupportedVersions: return read_versions(body, out);
-    case kPreSharedKey: out.pre_shared_key = true; break;
-    case kEarlyData: out.early_data = true; break;
+    case kServerName:
+      return read_server_name(body, out);
+    case kAlpn:
+      return read_alpn(body, out);
+    case kSupportedVersions:
+      return read_versions(body, out);
+    case kPreSharedKey:
+      out.pre_shared_key = true;
+      break;
+    case kEarlyData:
+      out.early_data = true;
+      break;
     case kEncryptedClientHello:
       if (out.ech == EchState::kAbsent) out.ech = EchState::kPresent;
       break;
-    case kEncryptedServerName: out.ech = EchState::kEsni; break;
+    case kEncryptedServerName:
+      out.ech = EchState::kEsni;
+      break;
     case kEchOuterExtensions:
       return refuse("an inner-hello extension stands in an outer ClientHello", AlertDescription::kIllegalParameter);
-    default: break;
+    default:
+      break;
   }
   return fine();
 }
@@ -105,7 +116,8 @@ HelloResult read_extensions(ByteReader list, ClientHello& out) {
       return refuse("an extension occurs twice", AlertDescription::kIllegalParameter);
     seen[count++] = type;
     // RFC 8446 section 4.2.11: its binders cover all that stands before it.
-    if (out.pre_shared_key) return refuse("pre_shared_key is not the last extension", AlertDescription::kIllegalParameter);
+    if (out.pre_shared_key)
+      return refuse("pre_shared_key is not the last extension", AlertDescription::kIllegalParameter);
     HelloResult result = read_extension(type, body, out);
     if (refused(result)) return result;
   }
@@ -115,8 +127,8 @@ HelloResult read_extensions(ByteReader list, ClientHello& out) {
 // RFC 8446 section 4.1.2, RFC 5246 section 7.4.1.2; `message` is the body behind the handshake header.
 HelloResult read_message(ByteReader message, ClientHello& out) {
   ByteReader random, session, suites, compression, extensions;
-  if (!message.u16(out.legacy_version) || !message.sub(32, random) || !message.sub8(session) || !message.sub16(suites) ||
-      !message.sub8(compression))
+  if (!message.u16(out.legacy_version) || !message.sub(32, random) || !message.sub8(session) ||
+      !message.sub16(suites) || !message.sub8(compression))
     return refuse("the ClientHello is cut short");
   if (out.legacy_version < 0x0301 || out.legacy_version > 0x0303)
     return refuse("the ClientHello's version is not TLS 1.0 to 1.3", AlertDescription::kProtocolVersion);

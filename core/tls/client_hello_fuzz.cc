@@ -1,5 +1,5 @@
-// The ClientHello parser: no crash, the outcome of a prefix is "incomplete" or final, views stay inside, and the name that is
-// reported is one that the bytes hold.
+// The ClientHello parser: no crash, the outcome of a prefix is "incomplete" or final, views stay inside, and the name
+// that is reported is one that the bytes hold.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -42,8 +42,10 @@ void check_hello(std::span<const std::uint8_t> bytes, const ClientHello& hello) 
     require(lowered.find(hello.sni->text()) != std::string::npos, "the name stands in the bytes");
   }
   ClientHello again;
-  require(parse_client_hello(bytes.first(hello.record_bytes), again).state == HelloState::kDone, "its records alone are enough");
-  require(again.sni == hello.sni && again.ech == hello.ech && again.protocol_count == hello.protocol_count, "and say the same");
+  require(parse_client_hello(bytes.first(hello.record_bytes), again).state == HelloState::kDone,
+          "its records alone are enough");
+  require(again.sni == hello.sni && again.ech == hello.ech && again.protocol_count == hello.protocol_count,
+          "and say the same");
 }
 
 }  // namespace
@@ -56,7 +58,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   HelloResult result = parse_client_hello(bytes, hello);
   std::size_t step = std::max<std::size_t>(1, size / 16);
   for (std::size_t n = 0; n < size; n += step) check_prefix(bytes, n, result);
-  if (result.state == HelloState::kNotTls || result.state == HelloState::kRefused) require(*result.reason != '\0', "a refusal says why");
+  if (result.state == HelloState::kNotTls || result.state == HelloState::kRefused)
+    require(*result.reason != '\0', "a refusal says why");
   if (result.state == HelloState::kDone) check_hello(bytes, hello);
   return 0;
 }

@@ -46,7 +46,8 @@ TEST(ClientHello, ReadsTheName) {
 
 // connect-006
 TEST(ClientHello, TellsOtherProtocolsApart) {
-  for (auto text : {"SSH-2.0-x\r\n"s, "GET / HTTP/1.1\r\n"s, "\x80\x2e\x01"s, "\0"s, "\x15\x03\x01\0\2\2\x28"s, "\x17\x03\x03"s, "\x16\x02\x00"s, "\x16\x04"s, std::string(300, '\xa7')}) {
+  for (auto text : {"SSH-2.0-x\r\n"s, "GET / HTTP/1.1\r\n"s, "\x80\x2e\x01"s, "\0"s, "\x15\x03\x01\0\2\2\x28"s,
+                    "\x17\x03\x03"s, "\x16\x02\x00"s, "\x16\x04"s, std::string(300, '\xa7')}) {
     auto got = read(Bytes(text.begin(), text.end()));
     EXPECT_EQ(got.result.state, HelloState::kNotTls) << text;
   }
@@ -68,19 +69,25 @@ TEST(ClientHello, TellsThatThereIsNoName) {
 
 // tls-008
 TEST(ClientHello, DeniesOddNames) {
-  for (auto name : {""s, "allowed.test."s, "."s, "allowed..test"s, "denied.test\0.allowed.test"s, "allowed.test\0"s, "10.0.0.1"s, "::1"s, "[::1]"s, "0x7f.1"s, "2130706433"s,
-                    "*.allowed.test"s, "a b"s, "allowed.test:443"s, "b\xc3\xbc" "cher.test"s, "-a.test"s, std::string(300, 'a'), std::string(64, 'a') + ".test", "user@allowed.test"s}) {
+  for (auto name :
+       {""s, "allowed.test."s, "."s, "allowed..test"s, "denied.test\0.allowed.test"s, "allowed.test\0"s, "10.0.0.1"s,
+        "::1"s, "[::1]"s, "0x7f.1"s, "2130706433"s, "*.allowed.test"s, "a b"s, "allowed.test:443"s,
+        "b\xc3\xbc"
+        "cher.test"s,
+        "-a.test"s, std::string(300, 'a'), std::string(64, 'a') + ".test", "user@allowed.test"s}) {
     auto got = with_name(name);
     EXPECT_TRUE(got.refused()) << name;
     EXPECT_EQ(got.result.alert, AlertDescription::kUnrecognizedName);
     EXPECT_FALSE(got.hello.sni);
   }
-  for (const char* name : {"localhost", "a.b", "xn--bcher-kva.test", "_dmarc.test"}) EXPECT_TRUE(with_name(name).done()) << name;
+  for (const char* name : {"localhost", "a.b", "xn--bcher-kva.test", "_dmarc.test"})
+    EXPECT_TRUE(with_name(name).done()) << name;
 }
 
 TEST(ClientHello, DeniesEveryByteThatIsNoHostByte) {
   for (int c = 0; c < 256; ++c) {
-    bool fine = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
+    bool fine =
+        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '.' || c == '_';
     EXPECT_EQ(with_name("x"s + static_cast<char>(c) + "y.test").done(), fine) << c;
   }
 }
@@ -175,7 +182,10 @@ TEST(ClientHello, DeniesMalformedParts) {
   EXPECT_TRUE(refuses([](auto& p) { p.tail = "x"; }));
   EXPECT_TRUE(refuses([](auto& p) { p.extensions = "x"; }));
   EXPECT_TRUE(refuses([](auto& p) { p.extensions += "\0\1\0\5abc"s; }));
-  EXPECT_TRUE(refuses([](auto& p) { p.compression = prefixed("\0\1"s, 1); p.extensions = extension(43, prefixed("\x03\x04", 1)); }));
+  EXPECT_TRUE(refuses([](auto& p) {
+    p.compression = prefixed("\0\1"s, 1);
+    p.extensions = extension(43, prefixed("\x03\x04", 1));
+  }));
   EXPECT_FALSE(refuses([](auto& p) { p.compression = prefixed("\0\1"s, 1); }));
   std::string many;
   for (std::size_t i = 0; i < 128; ++i) many += extension(1000 + i, "");

@@ -16,13 +16,16 @@ HelloResult refuse(const char* reason, AlertDescription alert = AlertDescription
 
 // The first record decides whether this is TLS; a later one of another kind breaks the message off.
 HelloResult odd_header(bool first, const char* reason) {
-  if (first) return {HelloState::kNotTls, "the connection does not begin with a TLS handshake record", AlertDescription::kUnexpectedMessage};
+  if (first)
+    return {HelloState::kNotTls, "the connection does not begin with a TLS handshake record",
+            AlertDescription::kUnexpectedMessage};
   return refuse(reason, AlertDescription::kUnexpectedMessage);
 }
 
 // As much of a record header as is there; kDone with its body's size once it is whole.
 HelloResult read_header(std::span<const std::uint8_t> bytes, bool first, std::size_t& body) {
-  if (bytes.size() >= 1 && bytes[0] != kHandshakeRecord) return odd_header(first, "another record stands inside the ClientHello");
+  if (bytes.size() >= 1 && bytes[0] != kHandshakeRecord)
+    return odd_header(first, "another record stands inside the ClientHello");
   if (bytes.size() >= 2 && bytes[1] != 3) return odd_header(first, "a record has another major version");
   if (bytes.size() >= 3 && (bytes[2] < 1 || bytes[2] > 3))
     return refuse("a record's version is not TLS 1.0 to 1.2", AlertDescription::kProtocolVersion);
@@ -40,12 +43,15 @@ struct MessageHeader {
 
   void take(std::span<const std::uint8_t> fragment) {
     for (std::uint8_t byte : fragment)
-      if (have < kHandshakeHeaderBytes) bytes[have++] = byte;
-      else break;
+      if (have < kHandshakeHeaderBytes)
+        bytes[have++] = byte;
+      else
+        break;
   }
   bool whole() const { return have == kHandshakeHeaderBytes; }
   std::size_t message_bytes() const {
-    return kHandshakeHeaderBytes + (static_cast<std::size_t>(bytes[1]) << 16 | static_cast<std::size_t>(bytes[2]) << 8 | bytes[3]);
+    return kHandshakeHeaderBytes +
+           (static_cast<std::size_t>(bytes[1]) << 16 | static_cast<std::size_t>(bytes[2]) << 8 | bytes[3]);
   }
 };
 
@@ -53,7 +59,8 @@ HelloResult check_message(const MessageHeader& header) {
   if (header.have >= 1 && header.bytes[0] != kClientHelloMessage)
     return refuse("the first handshake message is not a ClientHello", AlertDescription::kUnexpectedMessage);
   if (header.whole() && header.message_bytes() > kMaxHelloBytes) return refuse("the ClientHello is too large");
-  if (header.whole() && header.message_bytes() < kHandshakeHeaderBytes + kLeastHello) return refuse("the ClientHello is cut short");
+  if (header.whole() && header.message_bytes() < kHandshakeHeaderBytes + kLeastHello)
+    return refuse("the ClientHello is cut short");
   return {HelloState::kDone};
 }
 
@@ -74,7 +81,8 @@ HelloResult find_hello(std::span<const std::uint8_t> bytes, HelloRecords& out) n
     result = check_message(header);
     if (result.state != HelloState::kDone) return result;
     gathered += body;
-    if (header.whole() && gathered > header.message_bytes()) return refuse("bytes stand behind the ClientHello in its record");
+    if (header.whole() && gathered > header.message_bytes())
+      return refuse("bytes stand behind the ClientHello in its record");
     if (fragment.size() < body) return {};
     at += body;
     if (!header.whole() || gathered < header.message_bytes()) continue;

@@ -9,7 +9,8 @@
 namespace sallyport::tls {
 namespace {
 
-int add_padding(SSL*, unsigned, unsigned, const unsigned char** out, std::size_t* size, X509*, std::size_t, int*, void* padding) {
+int add_padding(SSL*, unsigned, unsigned, const unsigned char** out, std::size_t* size, X509*, std::size_t, int*,
+                void* padding) {
   auto& bytes = *static_cast<std::string*>(padding);
   *out = reinterpret_cast<const unsigned char*>(bytes.data());
   *size = bytes.size();
@@ -23,14 +24,16 @@ Bytes real_hello(const RealHello& wanted) {
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   if (wanted.max_version != 0) SSL_CTX_set_max_proto_version(context, wanted.max_version);
   for (std::size_t i = 0; wanted.padding != 0 && i < wanted.paddings; ++i)
-    SSL_CTX_add_custom_ext(context, static_cast<unsigned>(5000 + i), SSL_EXT_CLIENT_HELLO, add_padding, nullptr, &padding, nullptr, nullptr);
+    SSL_CTX_add_custom_ext(context, static_cast<unsigned>(5000 + i), SSL_EXT_CLIENT_HELLO, add_padding, nullptr,
+                           &padding, nullptr, nullptr);
   SSL* ssl = SSL_new(context);
   BIO* out = BIO_new(BIO_s_mem());
   SSL_set_bio(ssl, BIO_new(BIO_s_mem()), out);
   if (wanted.sni != nullptr) SSL_set_tlsext_host_name(ssl, wanted.sni);
   std::string alpn;
   for (const std::string& name : wanted.alpn) alpn += prefixed(name, 1);
-  if (!alpn.empty()) SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(alpn.data()), static_cast<unsigned>(alpn.size()));
+  if (!alpn.empty())
+    SSL_set_alpn_protos(ssl, reinterpret_cast<const unsigned char*>(alpn.data()), static_cast<unsigned>(alpn.size()));
   SSL_connect(ssl);
   char* data = nullptr;
   long size = BIO_get_mem_data(out, &data);

@@ -27,7 +27,9 @@ inline std::string extension(std::size_t type, std::string_view body) {
   append_int(out, type, 2);
   return std::string(out.begin(), out.end()) + prefixed(body, 2);
 }
-inline std::string server_name_entry(std::string_view name, char type = 0) { return std::string(1, type) + prefixed(name, 2); }
+inline std::string server_name_entry(std::string_view name, char type = 0) {
+  return std::string(1, type) + prefixed(name, 2);
+}
 inline std::string server_name(std::string_view name) { return extension(0, prefixed(server_name_entry(name), 2)); }
 
 // The parts of a ClientHello; every one can be made wrong.
