@@ -31,8 +31,9 @@ class Name {
   // read so far for this name, so that a loop cannot be written.
   static std::optional<Name> read(std::span<const std::uint8_t> message, std::size_t& at) noexcept;
 
-  // Lengths and labels with the closing root byte, case as sent.
-  std::span<const std::uint8_t> wire() const noexcept { return {wire_.data(), size_}; }
+  // Lengths and labels with the closing root byte, case as sent. A view of this object: not of a temporary.
+  std::span<const std::uint8_t> wire() const& noexcept { return {wire_.data(), size_}; }
+  std::span<const std::uint8_t> wire() const&& = delete;
   bool is_root() const noexcept { return size_ == 1; }
   // True if a label holds a dot or a NUL byte, which text forms of the name could not tell from a separator or an end.
   bool has_ambiguous_byte() const noexcept;

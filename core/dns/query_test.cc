@@ -166,7 +166,8 @@ TEST(Name, HoldsTheLongestAndDeniesALongerOne) {
   EXPECT_EQ(refused(Message().header(1, 0, 1).name(longest + "b").u16(1).u16(1).text).reply, Reply::kFormErr);
   auto host = HostName::parse(longest).value();
   EXPECT_EQ(Name::of(host).host_name().value(), host);
-  EXPECT_EQ(Name::of(host).wire().size(), Name::kMaxWire);
+  Name name = Name::of(host);
+  EXPECT_EQ(name.wire().size(), Name::kMaxWire);
 }
 
 TEST(Name, RootIsNoHostName) {

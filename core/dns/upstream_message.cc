@@ -158,8 +158,8 @@ UpstreamQuestion make_question(const HostName& name, Type type) {
   random_bytes({random.data(), 2 + mixed.size()});
   question.id = static_cast<std::uint16_t>(random[0] << 8 | random[1]);
 
-  auto wire = Name::of(name).wire();
-  std::vector<std::uint8_t> cased(wire.begin(), wire.end());
+  const Name canonical = Name::of(name);
+  std::vector<std::uint8_t> cased(canonical.wire().begin(), canonical.wire().end());
   // Length bytes stand where the text has dots (shifted by one) and are below 64, so only letters change.
   for (std::size_t i = 0; i < mixed.size(); ++i)
     if (mixed[i] >= 'a' && mixed[i] <= 'z' && (random[2 + i] & 1) != 0) cased[i + 1] = static_cast<std::uint8_t>(mixed[i] - 'a' + 'A');
