@@ -522,6 +522,21 @@ TEST_P(Confine, OnlyLowersLimits) {
             exited(0));
 }
 
+TEST(ConfineInAUserNamespace, WorksForItsRoot) {
+  if (testing::kUnderTsan) GTEST_SKIP() << "needs a process with one thread";
+  EXPECT_EQ(in_child([] {
+              if (!testing::become_ordinary_user()) return kSetupFailed;
+              std::string uid = std::to_string(geteuid()), gid = std::to_string(getegid());
+              if (unshare(CLONE_NEWUSER) != 0 || !write_small_file("/proc/self/setgroups", "deny") ||
+                  !write_small_file("/proc/self/uid_map", "0 " + uid + " 1") ||
+                  !write_small_file("/proc/self/gid_map", "0 " + gid + " 1") || geteuid() != 0)
+                return kSetupFailed;
+              auto report = confine(usual(As::kOrdinaryUser));
+              return report && report.value().empty_root && report.value().user_namespace ? 0 : 1;
+            }),
+            exited(0));
+}
+
 // A user namespace in which no further one may be made stands for a system that forbids them.
 int enter_where_user_namespaces_are_forbidden() {
   uid_t uid = geteuid();

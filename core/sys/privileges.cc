@@ -29,13 +29,13 @@ bool bounding_set_is_empty() {
   return true;
 }
 
-bool holds_in_effect(cap_value_t cap) {
+}  // namespace
+
+bool has_capability(int capability) noexcept {
   Caps own(cap_get_proc());
   cap_flag_value_t value = CAP_CLEAR;
-  return own && cap_get_flag(own.get(), cap, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
+  return own && cap_get_flag(own.get(), capability, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
 }
-
-}  // namespace
 
 Result<void> drop_to(User user) {
   if (user.uid == 0 || user.gid == 0 || user.uid == static_cast<uid_t>(-1) || user.gid == static_cast<gid_t>(-1))
@@ -65,7 +65,7 @@ Result<void> drop_bounding_set() {
 }
 
 Result<void> drop_all_capabilities() {
-  if (holds_in_effect(CAP_SETPCAP)) {
+  if (has_capability(CAP_SETPCAP)) {
     BOOST_OUTCOME_TRY(drop_bounding_set());
   }
   if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) != 0) return fail_errno("PR_CAP_AMBIENT_CLEAR_ALL");
@@ -94,24 +94,6 @@ Result<ProcessCredentials> process_credentials(pid_t pid) {
   std::string path = "/proc/" + (pid == 0 ? std::string("self") : std::to_string(pid)) + "/status";
   BOOST_OUTCOME_TRY(auto text, read_small_file(path));
   return parse_process_status(text);
-}
-
-Result<bool> in_initial_user_namespace() {
-  BOOST_OUTCOME_TRY(auto text, read_small_file("/proc/self/uid_map"));
-  std::array<std::uint64_t, 3> fields{};
-  std::size_t count = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    if (text[at] < '0' || text[at] > '9') {
-      ++at;
-      continue;
-    }
-    if (count == fields.size()) return false;  // a second range
-    std::uint64_t value = 0;
-    for (; at < text.size() && text[at] >= '0' && text[at] <= '9'; ++at)
-      value = value * 10 + static_cast<std::uint64_t>(text[at] - '0');
-    fields[count++] = value;
-  }
-  return count == 3 && fields[0] == 0 && fields[1] == 0 && fields[2] == 4294967295U;
 }
 
 }  // namespace sallyport::sys

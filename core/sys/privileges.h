@@ -56,6 +56,14 @@ Result<ProcessCredentials> process_credentials(pid_t pid);
 // The parser of it, apart; trusts the kernel's form but fails (kInvalid) when a line it needs is missing or odd.
 Result<ProcessCredentials> parse_process_status(std::string_view text);
 
+// Whether the calling thread holds CAP_… in effect.
+bool has_capability(int capability) noexcept;
+
+// Whether drop_to(user) can work: the caller is root and its user namespace has such a user. False for the root of
+// `unshare -Ur` and of rootless containers, whose daemons are confined as an ordinary user's are (Confinement::user
+// empty).
+Result<bool> may_become(User user);
+
 // True when the caller is in the initial user namespace (its uid map is the identity over all ids).
 Result<bool> in_initial_user_namespace();
 

@@ -114,5 +114,19 @@ TEST(UserNamespace, OfTheTestIsKnown) {
             exited(0));
 }
 
+TEST(UserNamespace, OfOnlyOneUserCannotBecomeAnother) {
+  if (testing::kUnderTsan) GTEST_SKIP() << "needs a process with one thread";
+  EXPECT_EQ(may_become(kProxyUser).value(), geteuid() == 0 && in_initial_user_namespace().value());
+  EXPECT_EQ(in_child([] {
+              if (!testing::become_ordinary_user()) return kSetupFailed;
+              if (may_become(kProxyUser).value()) return 1;
+              std::string own = std::to_string(geteuid());
+              if (unshare(CLONE_NEWUSER) != 0 || !write_small_file("/proc/self/uid_map", "0 " + own + " 1"))
+                return kSetupFailed;
+              return geteuid() == 0 && !may_become(kProxyUser).value() ? 0 : 2;
+            }),
+            exited(0));
+}
+
 }  // namespace
 }  // namespace sallyport::sys
