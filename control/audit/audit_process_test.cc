@@ -412,6 +412,32 @@ TEST_F(AuditProcess, KilledProcessLosesAndRepeatsNothing) {
   EXPECT_GT(sent, 1000u);
 }
 
+// The moment between writing a group and accepting it, made on purpose: the tail is put back to where it stood before.
+TEST_F(AuditProcess, RecordWrittenButNotAcceptedIsNotWrittenTwice) {
+  start_with_ring();
+  AuditRing ring = writer();
+  for (std::uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(put(ring, "t-1", i).has_value());
+  ASSERT_TRUE(accepted(ring));
+  Sequence before = ring.accepted();
+  for (std::uint64_t i = 10; i < 20; ++i) ASSERT_TRUE(put(ring, "t-1", i).has_value());
+  ASSERT_TRUE(accepted(ring));
+  audit_.kill();
+  audit::RingMemory::map(descriptors_.memory.get()).value()->header().tail = before.value;
+  ASSERT_TRUE(put(ring, "t-1", 20).has_value());
+  start_with_ring();
+  ASSERT_TRUE(accepted(ring));
+  auto lines = audit_.lines("request");
+  ASSERT_EQ(lines.size(), 21u);
+  for (std::uint64_t i = 0; i <= 20; ++i) EXPECT_EQ(lines[i]["count"], i);
+  // The control: where the log does not hold the records, they are written.
+  audit_.kill();
+  std::filesystem::remove(directory_ / "audit.log");
+  audit::RingMemory::map(descriptors_.memory.get()).value()->header().tail = before.value;
+  start_with_ring();
+  ASSERT_TRUE(accepted(ring));
+  EXPECT_EQ(audit_.lines("request").size(), 11u);
+}
+
 // Kills writers at random moments, and sometimes the audit process too: what a writer had appended is in the log.
 TEST_F(AuditProcess, KilledWriterLosesNothingThatItAppended) {
   std::mt19937 random(5);
