@@ -47,6 +47,7 @@ class Run {
       ending_ = {Outcome::kPlatformFailure, {}, started.error().detail};
       if (cancelled_) ending_.outcome = Outcome::kCancelled;
       std::fprintf(stderr, "sallyport: %s\n", started.error().to_string().c_str());
+      if (appliance_) take_appliance_events();
     } else {
       serve();
     }
