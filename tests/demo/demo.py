@@ -44,7 +44,7 @@ class Faults:
 
 def printable(text, most=400):
     """What came from inside may hold anything; a terminal gets plain text."""
-    return "".join(c if c.isprintable() else " " for c in text).strip()[:most]
+    return "".join(c if c.isprintable() else " " for c in text).rstrip()[:most]
 
 
 def attempts(output):
@@ -74,13 +74,14 @@ def to(packet):
 class Demo:
     def __init__(self, lab, build, directory):
         self.lab, self.build, self.dir = lab, build, directory
+        self.sallyport = build / "bin" / "sallyport"
         self.faults = Faults()
 
     def run(self, command, *options, env=None, name="run"):
         """`sallyport run` in the appliance; (how it ended, receipt or None)."""
         receipt = self.dir / f"{name}.json"
-        argv = [self.build / "bin" / "sallyport", "run", "--config", self.lab.config, "--policy", HERE / "policy.yaml"]
-        argv += ["--receipt", receipt, *options, "--", *command]
+        argv = [self.sallyport, "run", "--config", self.lab.config, "--policy", HERE / "policy.yaml"]
+        argv += ["--receipt", receipt, "--state", self.dir / f"{name}.state", *options, "--", *command]
         done = self.lab.exec(argv, env={"HOME": str(self.dir), **(env or {})}, timeout=RUN_SECONDS, cwd=self.dir)
         return done, json.loads(receipt.read_text()) if receipt.exists() else None
 
@@ -99,7 +100,8 @@ class Demo:
         self.check_answers(seen)
         self.check_ways_out(seen)
         self.check_recordings()
-        self.show_receipt(receipt)
+        self.show_receipt(done, receipt)
+        self.show_log()
 
     def in_the_open(self, task):
         """The control: without Sallyport each way leads out, and the recordings show it."""
@@ -128,14 +130,14 @@ class Demo:
             if not self.faults.expect(answer is not None, f"{way.name}: not tried"):
                 continue
             status, problem = problem_of(answer)
-            told = f"{status} {problem.get('title', '')}" if problem else way.shorten(answer)
+            told = f"{status} {problem.get('reason', '')}" if problem else way.shorten(answer)
             shut = way.shut(answer) and not way.reached(answer)
             print(f"  {way.title:34} {'shut' if shut else 'OPEN'}: {told}")
             self.faults.expect(shut, f"{way.name}: {answer!r}")
 
     def check_recordings(self):
         left = self.lab.packets_except(*PERMITTED)
-        names = sorted(set(self.lab.dns_names()))
+        names = sorted({name.lower().rstrip(".") for name in self.lab.dns_names()})  # asked in random case
         print("\nWhat the outside recorded:")
         print(f"  packets to anything but allowed.test and the DNS server: {len(left)}")
         print(f"  names asked for: {', '.join(names) or 'none'}")
@@ -147,22 +149,27 @@ class Demo:
         greetings = [p for p in self.lab.records("packets", settle=False) if to(p).endswith("tcp 80")]
         self.faults.expect(greetings, "the allowed connection itself is not in the recordings")
 
-    def show_receipt(self, receipt):
+    def show_receipt(self, done, receipt):
+        """The summary that `run` wrote for people, and the document for programs."""
+        print("\nReceipt:")
+        for line in done.stderr.splitlines():
+            print(f"  {printable(line)}")
         if not self.faults.expect(receipt is not None, "no receipt"):
             return
-        print("\nReceipt:")
-        for key in ("task", "outcome", "exit_code"):
-            if key in receipt:
-                print(f"  {key:12} {receipt[key]}")
-        policy = receipt.get("policy", {})
-        print(f"  {'policy':12} {policy.get('name')}/{policy.get('version')} sha256 {str(policy.get('sha256'))[:16]}…")
-        for row in receipt.get("network", []):
-            print("  network      {destination}: {allowed} allowed, {denied} denied".format(**{
-                "destination": printable(str(row.get("destination"))), "allowed": row.get("allowed"), "denied": row.get("denied")}))
         steps = receipt.get("cleanup", [])
-        print(f"  {'clean-up':12} {sum(bool(s.get('completed')) for s in steps)} of {len(steps)} steps completed")
         self.faults.expect(receipt.get("outcome") == "success", f"outcome {receipt.get('outcome')}")
         self.faults.expect(steps and all(s.get("completed") for s in steps), "clean-up is not complete")
+
+    def show_log(self):
+        log = self.dir / "run.state" / "audit.jsonl"
+        verified = self.lab.exec([self.sallyport, "audit", "verify", log], timeout=RUN_SECONDS)
+        print("\nAudit log:")
+        for line in verified.stdout.splitlines():
+            print(f"  {printable(line)}")
+        self.faults.expect(verified.exit == 0, f"audit verify: {verified.stderr}")
+        records = [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+        denials = [r for r in records if r.get("verdict") == "deny"]
+        self.faults.expect(denials, "no denial is in the log")
 
     # --- holes made on purpose ---
 
@@ -170,7 +177,7 @@ class Demo:
         """`wanted` holes must each be noticed; the same programs without a hole must run."""
         libexec = self.libexec()
         print("With the attach program that makes holes, and none made:")
-        done, _ = self.run(["/bin/echo", "the command ran"], "--libexec", libexec, env={"SALLYPORT_HOLE": "none"}, name="none")
+        done, _ = self.run(["/bin/echo", "the command ran"], "--quiet", "--libexec", libexec, env={"SALLYPORT_HOLE": "none"}, name="none")
         self.faults.expect(done.exit == 0 and "the command ran" in done.stdout, f"the control did not run: {done}")
         print("  the command ran")
         for hole in wanted:
@@ -179,7 +186,7 @@ class Demo:
 
     def show_hole(self, hole, libexec):
         print(f"{hole}: {HOLES[hole].what}")
-        done, receipt = self.run(["/bin/echo", "the command ran"], "--libexec", libexec, env={"SALLYPORT_HOLE": hole}, name=hole)
+        done, receipt = self.run(["/bin/echo", "the command ran"], "--quiet", "--libexec", libexec, env={"SALLYPORT_HOLE": hole}, name=hole)
         for line in done.stderr.splitlines():
             print(f"  {printable(line, 2000)}")
         probe = HOLES[hole].probe
