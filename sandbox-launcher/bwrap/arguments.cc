@@ -6,9 +6,23 @@ namespace sallyport::launcher {
 
 std::vector<std::string> bwrap_options(const BwrapRequest& request) {
   std::string id = std::to_string(kTaskId);
-  std::vector<std::string> out = {"--unshare-all", "--unshare-user", "--unshare-cgroup", "--uid", id, "--gid", id,
-                                  "--hostname", request.host_name, "--new-session", "--die-with-parent", "--as-pid-1",
-                                  "--cap-drop", "ALL", "--seccomp", std::to_string(request.filter_fd), "--clearenv"};
+  std::vector<std::string> out = {"--unshare-all",
+                                  "--unshare-user",
+                                  "--unshare-cgroup",
+                                  "--uid",
+                                  id,
+                                  "--gid",
+                                  id,
+                                  "--hostname",
+                                  request.host_name,
+                                  "--new-session",
+                                  "--die-with-parent",
+                                  "--as-pid-1",
+                                  "--cap-drop",
+                                  "ALL",
+                                  "--seccomp",
+                                  std::to_string(request.filter_fd),
+                                  "--clearenv"};
   for (const auto& variable : request.environment) {
     std::size_t equals = variable.find('=');
     out.insert(out.end(), {"--setenv", variable.substr(0, equals), variable.substr(equals + 1)});

@@ -18,12 +18,13 @@ struct BwrapRequest {
 };
 
 // What runc hides by default: they tell about the machine, not about the task.
-inline constexpr const char* kHiddenKernelFiles[] = {"/proc/kcore",       "/proc/keys",         "/proc/key-users",     "/proc/timer_list",
-                                                     "/proc/timer_stats", "/proc/latency_stats", "/proc/sched_debug", "/proc/interrupts"};
+inline constexpr const char* kHiddenKernelFiles[] = {"/proc/kcore",       "/proc/keys",        "/proc/key-users",
+                                                     "/proc/timer_list",  "/proc/timer_stats", "/proc/latency_stats",
+                                                     "/proc/sched_debug", "/proc/interrupts"};
 
-// The options, for --args: all namespaces new, a new session, no capability, user and group 1000, ended with its parent. The command,
-// which follows, is pid 1. It must be sallyport-init: that holds the task back, which --block-fd would do without
-// saying when bwrap has finished its own work in the network namespace.
+// The options, for --args: all namespaces new, a new session, no capability, user and group 1000, ended with its
+// parent. The command, which follows, is pid 1. It must be sallyport-init: that holds the task back, which --block-fd
+// would do without saying when bwrap has finished its own work in the network namespace.
 std::vector<std::string> bwrap_options(const BwrapRequest& request);
 
 }  // namespace sallyport::launcher

@@ -29,12 +29,14 @@ bool has(const std::vector<std::string>& options, const std::vector<std::string>
 
 TEST(BwrapOptions, UnshareEverythingAndDropEverything) {
   auto options = example();
-  for (const char* one : {"--unshare-all", "--unshare-user", "--unshare-cgroup", "--new-session", "--die-with-parent", "--as-pid-1", "--clearenv"})
+  for (const char* one : {"--unshare-all", "--unshare-user", "--unshare-cgroup", "--new-session", "--die-with-parent",
+                          "--as-pid-1", "--clearenv"})
     EXPECT_THAT(options, Contains(one));
   EXPECT_TRUE(has(options, {"--cap-drop", "ALL"}));
   EXPECT_TRUE(has(options, {"--seccomp", "5"}));
   EXPECT_TRUE(has(options, {"--uid", "1000", "--gid", "1000"}));
-  for (const char* one : {"--share-net", "--cap-add", "--dev-bind", "--unshare-user-try", "--unshare-cgroup-try"}) EXPECT_THAT(options, Not(Contains(one)));
+  for (const char* one : {"--share-net", "--cap-add", "--dev-bind", "--unshare-user-try", "--unshare-cgroup-try"})
+    EXPECT_THAT(options, Not(Contains(one)));
 }
 
 TEST(BwrapOptions, TakeOnlyTheStagedRootFromTheHost) {

@@ -24,11 +24,12 @@ Result<void> add(scmp_filter_ctx context, const SyscallRule& rule) {
     one.datum_b = match.value;
     compared.push_back(one);
   }
-  std::uint32_t action = rule.error == SyscallRule::kAllow ? SCMP_ACT_ALLOW
-                                                           : SCMP_ACT_ERRNO(static_cast<std::uint16_t>(rule.error));
+  std::uint32_t action =
+      rule.error == SyscallRule::kAllow ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(static_cast<std::uint16_t>(rule.error));
   int failed = seccomp_rule_add_array(context, action, number, static_cast<unsigned>(compared.size()), compared.data());
   // -EDOM: a call that this architecture does not have.
-  if (failed != 0 && failed != -EDOM) return fail(Error::from_errno("system-call filter: rule for " + std::string(rule.name), -failed));
+  if (failed != 0 && failed != -EDOM)
+    return fail(Error::from_errno("system-call filter: rule for " + std::string(rule.name), -failed));
   return success();
 }
 

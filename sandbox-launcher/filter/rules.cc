@@ -11,6 +11,7 @@
 namespace sallyport::launcher {
 namespace {
 
+// clang-format off
 constexpr std::string_view kAlways[] = {
     // files
     "access", "chdir", "chown", "close", "close_range", "copy_file_range", "dup", "dup2", "dup3", "faccessat",
@@ -67,10 +68,12 @@ constexpr std::string_view kRefused[] = {
     "quotactl_fd", "reboot", "request_key", "setdomainname", "sethostname", "setns", "swapoff", "swapon", "sysfs",
     "syslog", "umount", "umount2", "uselib", "userfaultfd", "ustat", "vhangup", "vm86", "vm86old",
 };
+// clang-format on
 
 constexpr std::uint64_t kSocketTypeMask = 0xf;  // below SOCK_NONBLOCK and SOCK_CLOEXEC
 constexpr std::uint64_t kSetIdBits = 06000;
-constexpr std::uint64_t kInt = 0xffffffff;  // the kernel takes these arguments as int: the upper half is the caller's noise
+constexpr std::uint64_t kInt =
+    0xffffffff;  // the kernel takes these arguments as int: the upper half is the caller's noise
 
 class Table {
  public:
@@ -95,8 +98,10 @@ void sockets(Table& table) {
   // Protocols by number: 0 (the type's own), 6 TCP, 17 UDP. Not ICMP, SCTP, MPTCP, SMC.
   for (int family : {AF_INET, AF_INET6}) {
     auto f = static_cast<unsigned>(family);
-    for (unsigned protocol : {0u, 6u}) table.allow("socket", {is(0, f), is(1, SOCK_STREAM, kSocketTypeMask), is(2, protocol)});
-    for (unsigned protocol : {0u, 17u}) table.allow("socket", {is(0, f), is(1, SOCK_DGRAM, kSocketTypeMask), is(2, protocol)});
+    for (unsigned protocol : {0u, 6u})
+      table.allow("socket", {is(0, f), is(1, SOCK_STREAM, kSocketTypeMask), is(2, protocol)});
+    for (unsigned protocol : {0u, 17u})
+      table.allow("socket", {is(0, f), is(1, SOCK_DGRAM, kSocketTypeMask), is(2, protocol)});
     for (unsigned type : {3u, 4u, 6u, 10u}) table.refuse("socket", EPERM, {is(0, f), is(1, type, kSocketTypeMask)});
   }
   for (unsigned family : {0u, 3u, 4u, 5u, 6u, 7u, 8u, 9u}) table.refuse("socket", EAFNOSUPPORT, {is(0, family)});
@@ -106,8 +111,8 @@ void sockets(Table& table) {
 }
 
 // `when` for "the low 32 bits of the argument are neither TIOCSTI nor TIOCLINUX", as rules that each allow.
-// One masked comparison an argument is all a filter has, so: some bit on which both agree differs, or the bits on which they differ
-// have the pattern of neither.
+// One masked comparison an argument is all a filter has, so: some bit on which both agree differs, or the bits on which
+// they differ have the pattern of neither.
 void terminal_requests(Table& table) {
   constexpr std::uint64_t kA = TIOCSTI, kB = 0x541C;  // TIOCLINUX
   constexpr std::uint64_t kDiffer = kA ^ kB;
@@ -142,8 +147,8 @@ void set_id_bits(Table& table) {
 }
 
 void namespaces(Table& table) {
-  constexpr std::uint64_t kNew = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-                                 CLONE_NEWPID | CLONE_NEWNET;
+  constexpr std::uint64_t kNew =
+      CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
   constexpr std::uint64_t kNewTime = 0x80;  // CLONE_NEWTIME; part of the exit signal in clone's flags
 #if defined(__s390__) || defined(__s390x__)
   constexpr unsigned kCloneFlags = 1;

@@ -31,7 +31,8 @@ int filtered(const std::function<long()>& call) {
   pid_t child = fork();
   if (child == 0) {
     sock_fprog program{static_cast<unsigned short>(static_cast<std::size_t>(size) / sizeof(sock_filter)), code.data()};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) _exit(255);
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+      _exit(255);
     errno = 0;
     _exit(call() >= 0 ? 0 : errno);
   }
@@ -53,7 +54,8 @@ TEST(Filter, AllowsTcpUdpAndUnixSockets) {
   EXPECT_EQ(filtered([] {
               int pair[2];
               return static_cast<long>(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair));
-            }), 0);
+            }),
+            0);
 }
 
 // firewall-005
@@ -100,7 +102,8 @@ TEST(Filter, DeniesTypingIntoATerminal) {
   // Every neighbour reaches the kernel, which gives its own answer, never the filter's.
   for (unsigned long request = 0x5400; request < 0x5480; ++request) {
     if (request == TIOCSTI || request == 0x541C) continue;
-    EXPECT_NE(filtered([&] { return syscall(SYS_ioctl, -1, request, 0) == -1 && errno == EBADF ? 0 : -1; }), EPERM) << request;
+    EXPECT_NE(filtered([&] { return syscall(SYS_ioctl, -1, request, 0) == -1 && errno == EBADF ? 0 : -1; }), EPERM)
+        << request;
   }
   close(master);
 }
@@ -139,7 +142,8 @@ TEST(Filter, DeniesNamespaces) {
               long child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
               if (child == 0) _exit(0);
               return child;
-            }), 0);
+            }),
+            0);
   EXPECT_EQ(filtered([] { return syscall(SYS_clone3, nullptr, 0); }), ENOSYS);
   EXPECT_EQ(filtered([] { return setns(-1, CLONE_NEWNET); }), EPERM);
   EXPECT_EQ(filtered([] { return syscall(SYS_mount, "none", "/tmp", "tmpfs", 0, ""); }), EPERM);

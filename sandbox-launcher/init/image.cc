@@ -5,7 +5,8 @@ asm(".section .rodata.sallyport_init,\"a\"\n"
     ".global sallyport_init_end\n"
     ".balign 16\n"
     "sallyport_init_begin:\n"
-    ".incbin \"" SALLYPORT_INIT_FILE "\"\n"
+    ".incbin \"" SALLYPORT_INIT_FILE
+    "\"\n"
     "sallyport_init_end:\n"
     ".byte 0\n"
     ".previous\n");

@@ -3,8 +3,8 @@
 //   sallyport-init [--terminal] [--processes N] [--data BYTES] [--directory DIR] -- COMMAND [ARGUMENT…]
 //
 // Started by runc or bwrap as the task's user, without capabilities, under the system-call filter, with descriptor 3
-// to the launcher (protocol.h). It waits there until the network namespace is attached, runs the command, reaps orphans, reports the
-// command's own end and exits. It has no allocation and no parser beyond its own arguments.
+// to the launcher (protocol.h). It waits there until the network namespace is attached, runs the command, reaps
+// orphans, reports the command's own end and exits. It has no allocation and no parser beyond its own arguments.
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -119,6 +119,8 @@ int open_terminal() {
   setpgid(0, 0);
   if (options.terminal) tcsetpgrp(STDIN_FILENO, getpid());  // SIGTTOU is still blocked here
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);  // the host's handler would get it
   if (options.processes != RLIM_INFINITY) {
     rlimit limit{options.processes, options.processes};
     if (setrlimit(RLIMIT_NPROC, &limit) < 0) give_up("set the processes limit");

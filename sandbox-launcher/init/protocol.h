@@ -1,12 +1,15 @@
-// What pid 1 of a sandbox and the launcher say to each other: fixed-size messages on a SOCK_SEQPACKET pair, descriptor 3 inside.
+// What pid 1 of a sandbox and the launcher say to each other: fixed-size messages on a SOCK_SEQPACKET pair, descriptor
+// 3 inside.
 //
-//   init     → Hello        all namespaces, mounts and the system-call filter are in place; the kernel attaches its credentials
+//   init     → Hello        all namespaces, mounts and the system-call filter are in place; the kernel attaches its
+//   credentials
 //                           (pid, uid), and a terminal's master side is passed as a descriptor
 //   launcher → kStart       run the command
 //   launcher → kSignal      send `value` to the command's process group
 //   init     → kEnded       how the command ended; init then exits and the kernel removes the rest of the tree
 //
-// The end of the socket ends init, and with it the sandbox. After kStart what comes from inside is untrusted: the task has init's uid.
+// The end of the socket ends init, and with it the sandbox. After kStart what comes from inside is untrusted: the task
+// has init's uid.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +18,14 @@ namespace sallyport::launcher {
 
 inline constexpr int kInitChannel = 3;
 
-enum class InitMessageType : std::uint32_t { kHello = 1, kStart = 2, kSignal = 3, kExited = 4, kKilledBySignal = 5, kFailed = 6 };
+enum class InitMessageType : std::uint32_t {
+  kHello = 1,
+  kStart = 2,
+  kSignal = 3,
+  kExited = 4,
+  kKilledBySignal = 5,
+  kFailed = 6
+};
 
 struct InitMessage {
   static constexpr std::uint32_t kMagic = 0x53505231;  // "SPR1"

@@ -41,7 +41,8 @@ std::optional<Hierarchy> find(std::string_view controller) {
     for (int i = 0; i < 5 && left >> word; ++i) point = word;
     right >> type >> source >> options;
     if (type == "cgroup" && has_word(options, controller, ',')) return Hierarchy{point, false};
-    if (type == "cgroup2" && has_word(first_line(point + "/cgroup.controllers"), controller, ' ')) return Hierarchy{point, true};
+    if (type == "cgroup2" && has_word(first_line(point + "/cgroup.controllers"), controller, ' '))
+      return Hierarchy{point, true};
   }
   return std::nullopt;
 }
@@ -88,7 +89,8 @@ CgroupSupport cgroup_support() {
   auto memory = find("memory");
   support.memory = version(memory);
   support.pids = version(find("pids"));
-  if (memory) support.counts_swap = memory->v2 || access((memory->mount + "/memory.memsw.limit_in_bytes").c_str(), F_OK) == 0;
+  if (memory)
+    support.counts_swap = memory->v2 || access((memory->mount + "/memory.memsw.limit_in_bytes").c_str(), F_OK) == 0;
   return support;
 }
 
@@ -104,7 +106,9 @@ CgroupReader CgroupReader::of(pid_t pid) {
 
 CgroupEvents CgroupReader::read() const {
   CgroupEvents events;
-  if (memory_) events.oom_kills = value_in(memory_.get(), memory_is_v1_ ? "memory.oom_control" : "memory.events", "oom_kill").value_or(0);
+  if (memory_)
+    events.oom_kills =
+        value_in(memory_.get(), memory_is_v1_ ? "memory.oom_control" : "memory.events", "oom_kill").value_or(0);
   if (pids_) events.refused_forks = value_in(pids_.get(), "pids.events", "max").value_or(0);
   return events;
 }

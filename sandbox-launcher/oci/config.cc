@@ -25,14 +25,19 @@ const char* architecture() {
 json seccomp() {
   json calls = json::array();
   for (const auto& rule : syscall_rules()) {
-    json one = {{"names", {rule.name}}, {"action", rule.error == SyscallRule::kAllow ? "SCMP_ACT_ALLOW" : "SCMP_ACT_ERRNO"}};
+    json one = {{"names", {rule.name}},
+                {"action", rule.error == SyscallRule::kAllow ? "SCMP_ACT_ALLOW" : "SCMP_ACT_ERRNO"}};
     if (rule.error != SyscallRule::kAllow) one["errnoRet"] = rule.error;
     for (const auto& match : rule.when)
-      one["args"].push_back({{"index", match.index}, {"value", match.mask}, {"valueTwo", match.value}, {"op", "SCMP_CMP_MASKED_EQ"}});
+      one["args"].push_back(
+          {{"index", match.index}, {"value", match.mask}, {"valueTwo", match.value}, {"op", "SCMP_CMP_MASKED_EQ"}});
     calls.push_back(std::move(one));
   }
   // One architecture: another's calls (socketcall of 32-bit x86 above all) could not be told apart by argument.
-  return {{"defaultAction", "SCMP_ACT_ERRNO"}, {"defaultErrnoRet", kUnknownSyscallError}, {"architectures", {architecture()}}, {"syscalls", std::move(calls)}};
+  return {{"defaultAction", "SCMP_ACT_ERRNO"},
+          {"defaultErrnoRet", kUnknownSyscallError},
+          {"architectures", {architecture()}},
+          {"syscalls", std::move(calls)}};
 }
 
 json mounts(const OciRequest& request) {
@@ -43,14 +48,16 @@ json mounts(const OciRequest& request) {
       one("/proc", "proc", {"nosuid", "noexec", "nodev"}),
       one("/dev", "tmpfs", {"nosuid", "noexec", "strictatime", "mode=755", "size=64k"}),
       one("/dev/pts", "devpts", {"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}),
-      one("/dev/shm", "tmpfs", {"nosuid", "nodev", "noexec", "mode=1777", "size=" + std::to_string(request.shm_size.value)}),
+      one("/dev/shm", "tmpfs",
+          {"nosuid", "nodev", "noexec", "mode=1777", "size=" + std::to_string(request.shm_size.value)}),
   });
 }
 
 json linux_part(const OciRequest& request) {
   json mapping = json::array({{{"containerID", 0}, {"hostID", kHostIdBase}, {"size", kHostIdCount}}});
   json spaces = json::array();
-  for (const char* name : {"user", "network", "pid", "mount", "ipc", "uts", "cgroup"}) spaces.push_back({{"type", name}});
+  for (const char* name : {"user", "network", "pid", "mount", "ipc", "uts", "cgroup"})
+    spaces.push_back({{"type", name}});
   json resources = {{"devices", {{{"allow", false}, {"access", "rwm"}}}}};
   if (request.memory) {
     resources["memory"]["limit"] = request.memory->value;
@@ -65,8 +72,8 @@ json linux_part(const OciRequest& request) {
       {"resources", std::move(resources)},
       {"seccomp", seccomp()},
       {"maskedPaths",
-       {"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/latency_stats", "/proc/sched_debug",
-        "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"}},
+       {"/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/key-users",
+        "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"}},
       {"readonlyPaths", {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys", "/proc/sysrq-trigger"}},
   };
 }
@@ -86,7 +93,8 @@ std::string oci_config(const OciRequest& request) {
         {"env", request.environment},
         {"cwd", "/"},
         {"noNewPrivileges", true},
-        {"capabilities", {{"bounding", none}, {"effective", none}, {"inheritable", none}, {"permitted", none}, {"ambient", none}}},
+        {"capabilities",
+         {{"bounding", none}, {"effective", none}, {"inheritable", none}, {"permitted", none}, {"ambient", none}}},
         {"rlimits", {{{"type", "RLIMIT_CORE"}, {"hard", 0}, {"soft", 0}}}}}},
       {"mounts", mounts(request)},
       {"linux", linux_part(request)},

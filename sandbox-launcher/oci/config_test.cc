@@ -60,7 +60,8 @@ TEST(OciConfig, RaisesNoResourceLimit) {
 TEST(OciConfig, MountsNothingOfTheHosts) {
   json config = json::parse(oci_config(example()));
   EXPECT_EQ(config["root"], json({{"path", "/mnt"}, {"readonly", true}}));
-  for (const auto& mount : config["mounts"]) EXPECT_TRUE(mount["type"] != "bind" && mount["type"] != "sysfs" && mount["type"] != "cgroup") << mount;
+  for (const auto& mount : config["mounts"])
+    EXPECT_TRUE(mount["type"] != "bind" && mount["type"] != "sysfs" && mount["type"] != "cgroup") << mount;
   EXPECT_THAT(config["linux"]["maskedPaths"].get<std::vector<std::string>>(), ::testing::Contains("/proc/kcore"));
   EXPECT_THAT(config["linux"]["readonlyPaths"].get<std::vector<std::string>>(), ::testing::Contains("/proc/sys"));
 }
@@ -89,7 +90,9 @@ TEST(OciConfig, FiltersSystemCallsByAllowList) {
 }
 
 TEST(RuncLog, GivesTheLastError) {
-  EXPECT_EQ(last_runc_error("{\"level\":\"warning\",\"msg\":\"w\"}\n{\"level\":\"error\",\"msg\":\"first\"}\n{\"level\":\"error\",\"msg\":\"a\\u001bb\"}\nnot json\n"), "a\\x1bb");
+  EXPECT_EQ(last_runc_error("{\"level\":\"warning\",\"msg\":\"w\"}\n{\"level\":\"error\",\"msg\":\"first\"}\n{"
+                            "\"level\":\"error\",\"msg\":\"a\\u001bb\"}\nnot json\n"),
+            "a\\x1bb");
   EXPECT_EQ(last_runc_error(""), "");
   EXPECT_EQ(last_runc_error("{\"level\":\"info\",\"msg\":\"x\"}"), "");
 }

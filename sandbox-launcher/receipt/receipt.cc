@@ -52,7 +52,9 @@ json strings(const std::vector<std::string>& texts) {
 json runtime_part(const RuntimeFacts& facts) {
   json limits = json::array();
   for (const auto& limit : facts.limits)
-    limits.push_back({{"name", json_text(limit.name)}, {"value", json_text(limit.value)}, {"enforced_by", json_text(limit.enforced_by)}});
+    limits.push_back({{"name", json_text(limit.name)},
+                      {"value", json_text(limit.value)},
+                      {"enforced_by", json_text(limit.enforced_by)}});
   return {{"name", json_text(facts.runtime)},
           {"version", json_text(facts.version)},
           {"launched_by_root", facts.as_root},
@@ -64,8 +66,13 @@ json runtime_part(const RuntimeFacts& facts) {
 
 json exit_part(const std::optional<ExitStatus>& exit) {
   if (!exit) return nullptr;
-  const char* how = exit->how == ExitStatus::How::kExited ? "exited" : exit->how == ExitStatus::How::kSignal ? "signal" : "killed_with_the_sandbox";
-  return {{"how", how}, {"code", exit->code}, {"memory_kills", exit->oom_kills}, {"refused_forks", exit->process_limit_hits}};
+  const char* how = exit->how == ExitStatus::How::kExited   ? "exited"
+                    : exit->how == ExitStatus::How::kSignal ? "signal"
+                                                            : "killed_with_the_sandbox";
+  return {{"how", how},
+          {"code", exit->code},
+          {"memory_kills", exit->oom_kills},
+          {"refused_forks", exit->process_limit_hits}};
 }
 
 json network_part(std::vector<DestinationSummary> destinations) {
@@ -74,8 +81,13 @@ json network_part(std::vector<DestinationSummary> destinations) {
   });
   json out = json::array();
   for (const auto& one : destinations)
-    out.push_back({{"destination", json_text(one.destination)}, {"treatment", json_text(one.treatment)}, {"allowed", one.allowed}, {"denied", one.denied},
-                   {"upload_bytes", one.upload_bytes}, {"download_bytes", one.download_bytes}, {"reason", json_text(one.reason)}});
+    out.push_back({{"destination", json_text(one.destination)},
+                   {"treatment", json_text(one.treatment)},
+                   {"allowed", one.allowed},
+                   {"denied", one.denied},
+                   {"upload_bytes", one.upload_bytes},
+                   {"download_bytes", one.download_bytes},
+                   {"reason", json_text(one.reason)}});
   return out;
 }
 
@@ -86,7 +98,8 @@ json audit_part(const std::optional<AuditRecordRef>& record) {
 
 json cleanup_part(const std::vector<CleanupStep>& steps) {
   json out = json::array();
-  for (const auto& step : steps) out.push_back({{"name", json_text(step.name)}, {"completed", step.completed}, {"error", json_text(step.error)}});
+  for (const auto& step : steps)
+    out.push_back({{"name", json_text(step.name)}, {"completed", step.completed}, {"error", json_text(step.error)}});
   return out;
 }
 
@@ -94,12 +107,18 @@ json cleanup_part(const std::vector<CleanupStep>& steps) {
 
 std::string_view to_string(Outcome outcome) noexcept {
   switch (outcome) {
-    case Outcome::kSuccess: return "success";
-    case Outcome::kProgramError: return "program_error";
-    case Outcome::kPolicyDenial: return "policy_denial";
-    case Outcome::kResourceLimit: return "resource_limit";
-    case Outcome::kPlatformFailure: return "platform_failure";
-    case Outcome::kCancelled: return "cancelled";
+    case Outcome::kSuccess:
+      return "success";
+    case Outcome::kProgramError:
+      return "program_error";
+    case Outcome::kPolicyDenial:
+      return "policy_denial";
+    case Outcome::kResourceLimit:
+      return "resource_limit";
+    case Outcome::kPlatformFailure:
+      return "platform_failure";
+    case Outcome::kCancelled:
+      return "cancelled";
   }
   return "platform_failure";
 }
@@ -112,7 +131,10 @@ std::string receipt_json(const Receipt& receipt) {
       {"signed", false},
       {"task", json_text(receipt.task)},
       {"owner", json_text(receipt.owner)},
-      {"policy", {{"name", json_text(receipt.policy_name)}, {"version", json_text(receipt.policy_version)}, {"sha256", json_text(receipt.policy_sha256)}}},
+      {"policy",
+       {{"name", json_text(receipt.policy_name)},
+        {"version", json_text(receipt.policy_version)},
+        {"sha256", json_text(receipt.policy_sha256)}}},
       {"command", {{"arguments", strings(receipt.command)}, {"sha256", command_sha256(receipt.command)}}},
       {"inputs", strings(receipt.inputs)},
       {"runtime", runtime_part(receipt.runtime)},
@@ -123,7 +145,10 @@ std::string receipt_json(const Receipt& receipt) {
       {"detail", json_text(receipt.detail)},
       {"exit", exit_part(receipt.exit)},
       {"exit_code", receipt.exit_code},
-      {"output", {{"stdout_bytes", receipt.stdout_bytes}, {"stderr_bytes", receipt.stderr_bytes}, {"truncated", receipt.output_truncated}}},
+      {"output",
+       {{"stdout_bytes", receipt.stdout_bytes},
+        {"stderr_bytes", receipt.stderr_bytes},
+        {"truncated", receipt.output_truncated}}},
       {"network", network_part(receipt.network)},
       {"audit", {{"first", audit_part(receipt.audit_first)}, {"last", audit_part(receipt.audit_last)}}},
       {"cleanup", cleanup_part(receipt.cleanup)},

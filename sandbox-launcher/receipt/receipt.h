@@ -1,7 +1,8 @@
-// Receipt: what a task was, did and left, as one JSON document (sallyport-receipt/1) that states plainly that it is unsigned.
+// Receipt: what a task was, did and left, as one JSON document (sallyport-receipt/1) that states plainly that it is
+// unsigned.
 //
-// Every text is taken as hostile: the JSON form is ASCII with canonical (sorted) keys, the summary is escaped for a terminal.
-// Environment variables are recorded by name only.
+// Every text is taken as hostile: the JSON form is ASCII with canonical (sorted) keys, the summary is escaped for a
+// terminal. Environment variables are recorded by name only.
 #pragma once
 
 #include <chrono>
@@ -27,7 +28,7 @@ struct DestinationSummary {
   std::uint64_t denied = 0;
   std::uint64_t upload_bytes = 0;
   std::uint64_t download_bytes = 0;
-  std::string reason;       // of the last denial, a policy::ReasonCode text; may be empty
+  std::string reason;  // of the last denial, a policy::ReasonCode text; may be empty
 };
 
 struct AuditRecordRef {
@@ -47,10 +48,10 @@ struct Receipt {
   std::chrono::system_clock::time_point started;
   std::chrono::system_clock::time_point ended;
   Outcome outcome = Outcome::kPlatformFailure;
-  std::string limit;                 // which limit fired: "memory", "wall", "requests", …; empty when none
-  std::string detail;                // one line: why it ended, when it was not by itself
-  std::optional<ExitStatus> exit;    // absent when the command never ran
-  int exit_code = 125;               // of `sallyport run`
+  std::string limit;               // which limit fired: "memory", "wall", "requests", …; empty when none
+  std::string detail;              // one line: why it ended, when it was not by itself
+  std::optional<ExitStatus> exit;  // absent when the command never ran
+  int exit_code = 125;             // of `sallyport run`
   std::uint64_t stdout_bytes = 0;
   std::uint64_t stderr_bytes = 0;
   bool output_truncated = false;
@@ -64,7 +65,8 @@ struct Receipt {
 std::string receipt_json(const Receipt& receipt);
 // 5 to 40 lines for a terminal; at most `max_destinations` destinations.
 std::string receipt_summary(const Receipt& receipt, std::size_t max_destinations = 20);
-// Writes atomically (temporary file beside it, fsync, rename), mode 0600; an existing file is replaced, a symbolic link is not followed.
+// Writes atomically (temporary file beside it, fsync, rename), mode 0600; an existing file is replaced, a symbolic link
+// is not followed.
 Result<void> write_receipt(const std::string& path, std::string_view json);
 
 }  // namespace sallyport::launcher

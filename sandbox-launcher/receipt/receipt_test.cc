@@ -13,9 +13,9 @@
 namespace sallyport::launcher {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using nlohmann::json;
 namespace fs = std::filesystem;
 
 Receipt example() {
@@ -35,7 +35,8 @@ Receipt example() {
   receipt.exit = ExitStatus{ExitStatus::How::kExited, 0};
   receipt.exit_code = 0;
   receipt.stdout_bytes = 2048;
-  receipt.network = {{"http://z.test:80", "http", 1, 0, 10, 20, ""}, {"http://a.test:80", "http", 0, 2, 0, 0, "no_rule"}};
+  receipt.network = {{"http://z.test:80", "http", 1, 0, 10, 20, ""},
+                     {"http://a.test:80", "http", 0, 2, 0, 0, "no_rule"}};
   receipt.audit_first = AuditRecordRef{1, "aa"};
   receipt.audit_last = AuditRecordRef{9, "bb"};
   receipt.cleanup = {{"process tree", true, ""}, {"cgroup", true, ""}};
@@ -91,7 +92,8 @@ TEST(ReceiptSummary, IsShortAndEscaped) {
   Receipt receipt = example();
   receipt.command = {"printf", "\x1b[2J"};
   receipt.detail = "line\nbreak";
-  for (int i = 0; i < 50; ++i) receipt.network.push_back({"http://host" + std::to_string(i) + ".test:80", "http", 1, 0, 1, 1, ""});
+  for (int i = 0; i < 50; ++i)
+    receipt.network.push_back({"http://host" + std::to_string(i) + ".test:80", "http", 1, 0, 1, 1, ""});
   std::string text = receipt_summary(receipt, 5);
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
   EXPECT_THAT(text, HasSubstr("line\\x0abreak"));
@@ -128,7 +130,7 @@ TEST_F(ReceiptFile, IsPrivateAndReplacesAnOldOneWhole) {
   std::ofstream(top_ / "r.json") << "old and much longer than the new one";
   ASSERT_TRUE(write_receipt(top_ / "r.json", "new\n").has_value());
   EXPECT_EQ(text_of(top_ / "r.json"), "new\n");
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(stat((top_ / "r.json").c_str(), &facts), 0);
   EXPECT_EQ(facts.st_mode & 07777, 0600u);
   EXPECT_EQ(std::distance(fs::directory_iterator(top_), fs::directory_iterator()), 1);

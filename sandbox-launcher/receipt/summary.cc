@@ -55,8 +55,10 @@ std::string destinations(const Receipt& receipt, std::size_t max) {
   std::string out;
   for (std::size_t i = 0; i < sorted.size() && i < max; ++i) {
     const auto& one = sorted[i];
-    std::string text = escape_text(one.destination, 120) + "  " + std::to_string(one.allowed) + " allowed, " + std::to_string(one.denied) + " denied";
-    if (one.upload_bytes + one.download_bytes != 0) text += ", " + bytes_text(one.upload_bytes) + " up, " + bytes_text(one.download_bytes) + " down";
+    std::string text = escape_text(one.destination, 120) + "  " + std::to_string(one.allowed) + " allowed, " +
+                       std::to_string(one.denied) + " denied";
+    if (one.upload_bytes + one.download_bytes != 0)
+      text += ", " + bytes_text(one.upload_bytes) + " up, " + bytes_text(one.download_bytes) + " down";
     if (!one.reason.empty()) text += " (" + escape_text(one.reason, 60) + ")";
     out += line(i == 0 ? "network" : "", text);
   }
@@ -68,7 +70,8 @@ std::string destinations(const Receipt& receipt, std::size_t max) {
 std::string cleanup_text(const std::vector<CleanupStep>& steps) {
   std::string failed;
   for (const auto& step : steps)
-    if (!step.completed) failed += (failed.empty() ? "" : "; ") + escape_text(step.name, 60) + " failed: " + escape_text(step.error, 120);
+    if (!step.completed)
+      failed += (failed.empty() ? "" : "; ") + escape_text(step.name, 60) + " failed: " + escape_text(step.error, 120);
   return failed.empty() ? std::to_string(steps.size()) + " steps, all completed" : failed;
 }
 
@@ -80,16 +83,20 @@ std::string receipt_summary(const Receipt& receipt, std::size_t max_destinations
   std::snprintf(duration, sizeof duration, "%.2f s", seconds < 0 ? 0.0 : seconds);
   std::string out = "task " + escape_text(receipt.task, 64) + " (receipt not signed)\n";
   out += line("command", command_line(receipt.command));
-  std::string policy = receipt.policy_name.empty() ? "none: everything is denied" : escape_text(receipt.policy_name, 80);
+  std::string policy =
+      receipt.policy_name.empty() ? "none: everything is denied" : escape_text(receipt.policy_name, 80);
   if (!receipt.policy_version.empty()) policy += "/" + escape_text(receipt.policy_version, 20);
   out += line("policy", policy);
-  out += line("runtime", escape_text(receipt.runtime.version, 80) + ", uid " + std::to_string(receipt.runtime.host_uid) + " of the host");
+  out += line("runtime", escape_text(receipt.runtime.version, 80) + ", uid " +
+                             std::to_string(receipt.runtime.host_uid) + " of the host");
   out += line("outcome", end_text(receipt));
   out += line("time", duration);
-  out += line("output", bytes_text(receipt.stdout_bytes) + " and " + bytes_text(receipt.stderr_bytes) + " of errors" + (receipt.output_truncated ? ", truncated" : ""));
+  out += line("output", bytes_text(receipt.stdout_bytes) + " and " + bytes_text(receipt.stderr_bytes) + " of errors" +
+                            (receipt.output_truncated ? ", truncated" : ""));
   out += destinations(receipt, max_destinations);
   if (receipt.audit_first && receipt.audit_last)
-    out += line("audit", "records " + std::to_string(receipt.audit_first->sequence) + " to " + std::to_string(receipt.audit_last->sequence));
+    out += line("audit", "records " + std::to_string(receipt.audit_first->sequence) + " to " +
+                             std::to_string(receipt.audit_last->sequence));
   out += line("clean-up", cleanup_text(receipt.cleanup));
   return out;
 }

@@ -2,7 +2,8 @@
 
 namespace sallyport::launcher {
 
-std::vector<std::pair<std::string, std::string>> written_etc_files(std::string_view host_name, const IpAddress& resolver) {
+std::vector<std::pair<std::string, std::string>> written_etc_files(std::string_view host_name,
+                                                                   const IpAddress& resolver) {
   std::string name(host_name);
   return {
       {"passwd",
@@ -16,7 +17,8 @@ std::vector<std::pair<std::string, std::string>> written_etc_files(std::string_v
       // The name is looked up as written: no search list multiplies the questions. Two attempts of two seconds each.
       {"resolv.conf", "nameserver " + resolver.text() + "\noptions timeout:2 attempts:2\n"},
       {"nsswitch.conf",
-       "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: files\n"
+       "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\nservices: "
+       "files\n"
        "ethers: files\nrpc: files\n"},
   };
 }

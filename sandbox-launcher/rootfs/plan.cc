@@ -22,13 +22,55 @@ namespace {
 constexpr std::string_view kHostTop[] = {"usr", "bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 
 // What common programs read; none of it may hold secrets, and what is not readable by everybody is left out.
-// Left out on purpose: gitconfig, pip.conf, npmrc, wgetrc, environment, profile.d (they carry credentials and proxies), machine-id.
+// Left out on purpose: gitconfig, pip.conf, npmrc, wgetrc, environment, profile.d (they carry credentials and proxies),
+// machine-id.
 constexpr std::string_view kHostEtc[] = {
-    "alternatives", "bash.bashrc", "bindresvport.blacklist", "ca-certificates", "ca-certificates.conf", "crypto-policies", "debian_version",
-    "default/cacerts", "ethertypes", "fonts", "gai.conf", "inputrc", "issue", "java", "java-11-openjdk", "java-17-openjdk", "java-21-openjdk",
-    "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "lsb-release", "localtime", "magic", "magic.mime", "mailcap", "mime.types", "networks",
-    "nodejs", "os-release", "perl", "pki", "profile", "protocols", "python3", "python3.11", "python3.12", "python3.13",
-    "redhat-release", "rpc", "services", "shells", "ssl/certs", "ssl/openssl.cnf", "terminfo", "timezone", "xattr.conf",
+    "alternatives",
+    "bash.bashrc",
+    "bindresvport.blacklist",
+    "ca-certificates",
+    "ca-certificates.conf",
+    "crypto-policies",
+    "debian_version",
+    "default/cacerts",
+    "ethertypes",
+    "fonts",
+    "gai.conf",
+    "inputrc",
+    "issue",
+    "java",
+    "java-11-openjdk",
+    "java-17-openjdk",
+    "java-21-openjdk",
+    "ld.so.cache",
+    "ld.so.conf",
+    "ld.so.conf.d",
+    "lsb-release",
+    "localtime",
+    "magic",
+    "magic.mime",
+    "mailcap",
+    "mime.types",
+    "networks",
+    "nodejs",
+    "os-release",
+    "perl",
+    "pki",
+    "profile",
+    "protocols",
+    "python3",
+    "python3.11",
+    "python3.12",
+    "python3.13",
+    "redhat-release",
+    "rpc",
+    "services",
+    "shells",
+    "ssl/certs",
+    "ssl/openssl.cnf",
+    "terminfo",
+    "timezone",
+    "xattr.conf",
 };
 
 // Entries of a given tree that a sandbox has of its own.
@@ -48,7 +90,8 @@ class Planner {
       directory("/var");
       symlink("/var/tmp", "../tmp");
     }
-    for (auto& [name, content] : written_etc_files(request_.host_name, request_.resolver)) file("/etc/" + name, std::move(content), 0444);
+    for (auto& [name, content] : written_etc_files(request_.host_name, request_.resolver))
+      file("/etc/" + name, std::move(content), 0444);
     symlink("/etc/mtab", "../proc/self/mounts");
     directory("/run");
     file(std::string(kInitPath), std::string(init_image()), 0555);
@@ -68,7 +111,8 @@ class Planner {
     std::set<std::string> made;
     for (auto name : kHostEtc) {
       std::string path = "/etc/" + std::string(name);
-      if (std::string parent = path.substr(0, path.rfind('/')); parent != "/etc" && made.insert(parent).second) directory(parent);
+      if (std::string parent = path.substr(0, path.rfind('/')); parent != "/etc" && made.insert(parent).second)
+        directory(parent);
       BOOST_OUTCOME_TRY(copy_of(path, path));
     }
     return success();
@@ -82,9 +126,10 @@ class Planner {
         BOOST_OUTCOME_TRY(copy_of(tree + "/" + name, "/" + name));
       }
     directory("/etc");
-    struct stat facts {};
+    struct stat facts{};
     if (lstat((tree + "/etc").c_str(), &facts) < 0) return success();
-    if (!S_ISDIR(facts.st_mode)) return fail(ErrorKind::kInvalid, "--rootfs " + escape_text(tree) + ": its etc is not a directory");
+    if (!S_ISDIR(facts.st_mode))
+      return fail(ErrorKind::kInvalid, "--rootfs " + escape_text(tree) + ": its etc is not a directory");
     std::set<std::string> own{"mtab"};
     for (const auto& [name, content] : written_etc_files(request_.host_name, request_.resolver)) own.insert(name);
     BOOST_OUTCOME_TRY(auto files, names_in(tree + "/etc"));
@@ -98,7 +143,8 @@ class Planner {
   Result<void> shared() {
     for (auto& directory : request_.read_only) {
       if (request_.workspace && (directory.path + "/").starts_with("/workspace/"))
-        return fail(ErrorKind::kInvalid, "--ro " + escape_text(directory.path) + ": /workspace is the workspace's place inside");
+        return fail(ErrorKind::kInvalid,
+                    "--ro " + escape_text(directory.path) + ": /workspace is the workspace's place inside");
       RootEntry entry = bound(std::move(directory));
       entry.path = entry.source;
       plan_.entries.push_back(std::move(entry));
@@ -113,22 +159,26 @@ class Planner {
     return success();
   }
 
-  // A symbolic link as one; a file or directory as a bind if everybody may read it; nothing for what is absent or of another kind.
+  // A symbolic link as one; a file or directory as a bind if everybody may read it; nothing for what is absent or of
+  // another kind.
   Result<void> copy_of(const std::string& from, const std::string& to) {
     UniqueFd fd(open(from.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    struct stat facts {};
+    struct stat facts{};
     if (!fd && (errno == ENOENT || errno == EACCES)) return success();
     if (!fd || fstat(fd.get(), &facts) < 0) return fail_errno("open " + escape_text(from));
     if (S_ISLNK(facts.st_mode)) {
       std::array<char, PATH_MAX> target{};
       ssize_t length = readlinkat(fd.get(), "", target.data(), target.size());
-      if (length <= 0 || static_cast<std::size_t>(length) >= target.size()) return fail_errno("readlink " + escape_text(from));
+      if (length <= 0 || static_cast<std::size_t>(length) >= target.size())
+        return fail_errno("readlink " + escape_text(from));
       symlink(to, std::string(target.data(), static_cast<std::size_t>(length)));
       return success();
     }
     mode_t everybody = S_ISDIR(facts.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
-    if ((!S_ISDIR(facts.st_mode) && !S_ISREG(facts.st_mode)) || (facts.st_mode & everybody) != everybody) return success();
-    RootEntry entry = bound(PinnedDirectory{std::move(fd), from, facts.st_dev, facts.st_ino, facts.st_uid, facts.st_gid});
+    if ((!S_ISDIR(facts.st_mode) && !S_ISREG(facts.st_mode)) || (facts.st_mode & everybody) != everybody)
+      return success();
+    RootEntry entry =
+        bound(PinnedDirectory{std::move(fd), from, facts.st_dev, facts.st_ino, facts.st_uid, facts.st_gid});
     entry.path = to;
     entry.host_tree = true;
     plan_.entries.push_back(std::move(entry));
@@ -151,7 +201,8 @@ class Planner {
     std::vector<std::string> names;
     while (const dirent* entry = readdir(directory.get()))
       if (std::string name = entry->d_name; name != "." && name != "..") names.push_back(std::move(name));
-    if (names.size() > 4096) return fail(ErrorKind::kInvalid, "--rootfs: " + escape_text(path) + " has more than 4096 entries");
+    if (names.size() > 4096)
+      return fail(ErrorKind::kInvalid, "--rootfs: " + escape_text(path) + " has more than 4096 entries");
     std::sort(names.begin(), names.end());
     return names;
   }
@@ -163,7 +214,9 @@ class Planner {
     return plan_.entries.back();
   }
   void directory(std::string path) { add(RootEntry::Kind::kDirectory, std::move(path)); }
-  void symlink(std::string path, std::string target) { add(RootEntry::Kind::kSymlink, std::move(path)).source = std::move(target); }
+  void symlink(std::string path, std::string target) {
+    add(RootEntry::Kind::kSymlink, std::move(path)).source = std::move(target);
+  }
   void file(std::string path, std::string content, mode_t mode) {
     RootEntry& entry = add(RootEntry::Kind::kFile, std::move(path));
     entry.source = std::move(content);

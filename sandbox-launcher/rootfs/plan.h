@@ -1,8 +1,9 @@
 // RootPlan: what a task's root consists of, as a list; nothing is mounted yet.
 //
-// An allow list: whatever is not an entry does not exist inside. The host's /usr (with /bin, /lib and the like), named files of
-// its /etc, and nothing of /var, /srv, /opt, /root, /home, /run or /sys. Files of /etc that say who and where the task is are written
-// by Sallyport. A given tree (--rootfs) replaces the host's, entry by entry, with the same files written by Sallyport.
+// An allow list: whatever is not an entry does not exist inside. The host's /usr (with /bin, /lib and the like), named
+// files of its /etc, and nothing of /var, /srv, /opt, /root, /home, /run or /sys. Files of /etc that say who and where
+// the task is are written by Sallyport. A given tree (--rootfs) replaces the host's, entry by entry, with the same
+// files written by Sallyport.
 #pragma once
 
 #include <sys/types.h>

@@ -94,11 +94,14 @@ TEST_F(Root, OfTheHostIsAnAllowList) {
   EXPECT_FALSE(find(plan.value(), "/usr")->writable);
   for (const auto& entry : plan.value().entries) {
     if (entry.kind != RootEntry::Kind::kBind) continue;
-    bool expected = entry.path == "/usr" || entry.path.starts_with("/etc/") || entry.path.starts_with("/lib") || entry.path == "/bin" || entry.path == "/sbin";
+    bool expected = entry.path == "/usr" || entry.path.starts_with("/etc/") || entry.path.starts_with("/lib") ||
+                    entry.path == "/bin" || entry.path == "/sbin";
     EXPECT_TRUE(expected) << entry.path;
     EXPECT_EQ(entry.path, entry.source);
   }
-  for (const char* path : {"/root", "/srv", "/opt", "/sys", "/boot", "/etc/shadow", "/etc/gitconfig", "/etc/ssh", "/etc/ssl/private"}) EXPECT_EQ(find(plan.value(), path), nullptr) << path;
+  for (const char* path :
+       {"/root", "/srv", "/opt", "/sys", "/boot", "/etc/shadow", "/etc/gitconfig", "/etc/ssh", "/etc/ssl/private"})
+    EXPECT_EQ(find(plan.value(), path), nullptr) << path;
   EXPECT_EQ(find(plan.value(), "/etc/passwd")->kind, RootEntry::Kind::kFile);
 }
 
@@ -143,12 +146,17 @@ TEST_F(Root, IsStagedReadOnlyWithAWritableWorkspaceAndScratch) {
   auto plan = plan_root(std::move(asked));
   ASSERT_TRUE(plan.has_value());
   std::string data = (top_ / "data/file").string();
-  EXPECT_EQ(staged(plan.value(), [&](const fs::path& at) {
-              auto writes = [&](const std::string& name) { return static_cast<bool>(std::ofstream(at / name) << "x" << std::flush); };
-              return fs::exists(at / "usr/bin/env") && text_of(at / "etc/hostname") == "t-1\n" && text_of(at.string() + data) == "data" && writes("tmp/x") &&
-                     writes("home/task/x") && writes("workspace/x") && !writes("x") && !writes("etc/x") && !writes("usr/x") && !writes(data.substr(1)) &&
-                     !fs::exists(at / "root") && !fs::exists(at / "srv");
-            }), 0);
+  EXPECT_EQ(staged(plan.value(),
+                   [&](const fs::path& at) {
+                     auto writes = [&](const std::string& name) {
+                       return static_cast<bool>(std::ofstream(at / name) << "x" << std::flush);
+                     };
+                     return fs::exists(at / "usr/bin/env") && text_of(at / "etc/hostname") == "t-1\n" &&
+                            text_of(at.string() + data) == "data" && writes("tmp/x") && writes("home/task/x") &&
+                            writes("workspace/x") && !writes("x") && !writes("etc/x") && !writes("usr/x") &&
+                            !writes(data.substr(1)) && !fs::exists(at / "root") && !fs::exists(at / "srv");
+                   }),
+            0);
   EXPECT_EQ(text_of(top_ / "shared/x"), "x");
   EXPECT_FALSE(fs::exists("/mnt/usr/bin/env"));  // nothing shows outside
 }

@@ -1,12 +1,12 @@
 #include "sandbox-launcher/sandbox/checks.h"
 
+#include <fcntl.h>
 #include <linux/landlock.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,7 +46,8 @@ Check user_namespaces() {
   int code = try_namespaces(CLONE_NEWUSER | CLONE_NEWNET);
   if (code == 0) return {"user namespaces", State::kOk, "can be made by this user"};
   return {"user namespaces", State::kFailed,
-          Error::from_errno("cannot be made by this user", code).detail + "; look at user.max_user_namespaces, kernel.unprivileged_userns_clone and AppArmor"};
+          Error::from_errno("cannot be made by this user", code).detail +
+              "; look at user.max_user_namespaces, kernel.unprivileged_userns_clone and AppArmor"};
 }
 
 Check cgroups(bool root) {
@@ -54,7 +55,11 @@ Check cgroups(bool root) {
   auto support = cgroup_support();
   auto text = [](Version v) { return v == Version::kNone ? "none" : v == Version::kV1 ? "version 1" : "version 2"; };
   std::string detail = std::string("memory: ") + text(support.memory) + ", pids: " + text(support.pids);
-  if (!root) return {"cgroup controllers", State::kWarning, detail + "; an ordinary user's limits hold for each process (RLIMIT_DATA) and for the user namespace (RLIMIT_NPROC)"};
+  if (!root)
+    return {"cgroup controllers", State::kWarning,
+            detail +
+                "; an ordinary user's limits hold for each process (RLIMIT_DATA) and for the user namespace "
+                "(RLIMIT_NPROC)"};
   bool both = support.memory != Version::kNone && support.pids != Version::kNone;
   return {"cgroup controllers", both ? State::kOk : State::kWarning, detail};
 }
@@ -63,8 +68,10 @@ Check cgroups(bool root) {
 Check idmapped_mounts(bool root) {
   if (!root) return {"idmapped mounts", State::kOk, "not needed: an ordinary user's workspace keeps its owner"};
   long result = syscall(SYS_mount_setattr, -1, "", AT_EMPTY_PATH, nullptr, 0);
-  if (result < 0 && errno == ENOSYS) return {"idmapped mounts", State::kFailed, "Linux 5.12 or later is needed for --workspace as root"};
-  return {"idmapped mounts", State::kOk, "mount_setattr is there; a workspace needs a file system that takes an id map (ext4, xfs, btrfs, tmpfs)"};
+  if (result < 0 && errno == ENOSYS)
+    return {"idmapped mounts", State::kFailed, "Linux 5.12 or later is needed for --workspace as root"};
+  return {"idmapped mounts", State::kOk,
+          "mount_setattr is there; a workspace needs a file system that takes an id map (ext4, xfs, btrfs, tmpfs)"};
 }
 
 Check landlock() {
@@ -78,7 +85,12 @@ Check landlock() {
 std::vector<Check> sandbox_checks() {
   Deadline deadline = Deadline::after(std::chrono::milliseconds(1800));
   bool root = geteuid() == 0;
-  return {program("runc", root, deadline), program("bwrap", !root, deadline), user_namespaces(), cgroups(root), idmapped_mounts(root), landlock()};
+  return {program("runc", root, deadline),
+          program("bwrap", !root, deadline),
+          user_namespaces(),
+          cgroups(root),
+          idmapped_mounts(root),
+          landlock()};
 }
 
 }  // namespace sallyport::launcher

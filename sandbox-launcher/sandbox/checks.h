@@ -8,7 +8,7 @@ namespace sallyport::launcher {
 
 struct Check {
   enum class State { kOk, kWarning, kFailed };
-  std::string name;    // "runc", "bwrap", "user namespaces", …
+  std::string name;  // "runc", "bwrap", "user namespaces", …
   State state = State::kFailed;
   std::string detail;  // found version or what is missing and how to get it
 };

@@ -15,7 +15,8 @@ struct Received {
   UniqueFd passed;
 };
 
-// One message with what the kernel attached to it. kDisconnected at the end, kInvalid for another form; descriptors beyond one are closed.
+// One message with what the kernel attached to it. kDisconnected at the end, kInvalid for another form; descriptors
+// beyond one are closed.
 Result<Received> receive(int fd, int flags) {
   Received result;
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(4 * sizeof(int))] = {};
@@ -45,7 +46,8 @@ Result<Received> receive(int fd, int flags) {
       }
   }
   if (got == 0) return fail(ErrorKind::kDisconnected, "the sandbox's init is gone");
-  if (got != static_cast<ssize_t>(sizeof result.message) || result.message.magic != InitMessage::kMagic || (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
+  if (got != static_cast<ssize_t>(sizeof result.message) || result.message.magic != InitMessage::kMagic ||
+      (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0)
     return fail(ErrorKind::kInvalid, "the sandbox's init sent something else than its messages");
   return result;
 }
@@ -65,8 +67,10 @@ Result<InitChannel> InitChannel::make(UniqueFd& inside) {
 Result<InitHello> InitChannel::hello() {
   BOOST_OUTCOME_TRY(auto received, receive(fd_.get(), MSG_DONTWAIT));
   if (received.message.type == InitMessageType::kFailed)
-    return fail(Error{ErrorKind::kUnavailable, received.message.value, std::string("the sandbox's init cannot start: ") + strerror(received.message.value)});
-  if (received.message.type != InitMessageType::kHello || received.pid <= 0) return fail(ErrorKind::kInvalid, "the sandbox's init began with another message");
+    return fail(Error{ErrorKind::kUnavailable, received.message.value,
+                      std::string("the sandbox's init cannot start: ") + strerror(received.message.value)});
+  if (received.message.type != InitMessageType::kHello || received.pid <= 0)
+    return fail(ErrorKind::kInvalid, "the sandbox's init began with another message");
   return InitHello{received.pid, std::move(received.passed)};
 }
 
@@ -74,7 +78,8 @@ Result<void> InitChannel::send(InitMessageType type, int value) {
   InitMessage message;
   message.type = type;
   message.value = value;
-  if (::send(fd_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(sizeof message)) return fail_errno("tell the sandbox's init");
+  if (::send(fd_.get(), &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT) != static_cast<ssize_t>(sizeof message))
+    return fail_errno("tell the sandbox's init");
   return success();
 }
 
@@ -90,7 +95,9 @@ std::optional<InitMessage> InitChannel::ended() {
     if (!received && received.error().kind != ErrorKind::kInvalid) break;
     if (!received) continue;
     auto type = received.value().message.type;
-    if (type == InitMessageType::kExited || type == InitMessageType::kKilledBySignal || type == InitMessageType::kFailed) last = received.value().message;
+    if (type == InitMessageType::kExited || type == InitMessageType::kKilledBySignal ||
+        type == InitMessageType::kFailed)
+      last = received.value().message;
   }
   return last;
 }

@@ -27,7 +27,8 @@ class InitChannel {
   Result<InitHello> hello();
   Result<void> start();
   Result<void> signal(int number);
-  // The last thing that init reported about the command's end, without waiting; untrusted as to its truth, strict as to its form.
+  // The last thing that init reported about the command's end, without waiting; untrusted as to its truth, strict as to
+  // its form.
   std::optional<InitMessage> ended();
   // The end of init and with it of the sandbox.
   void close() { fd_.reset(); }

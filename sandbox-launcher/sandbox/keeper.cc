@@ -51,8 +51,12 @@ Result<void> become_runtime(const KeeperJob& job) {
   if (job.become_task_user) {
     BOOST_OUTCOME_TRY(sys::drop_to({kTaskHostId, kTaskHostId}));
   }
-  BOOST_OUTCOME_TRY(arrange_descriptors({{job.input.get(), 0}, {job.output.get(), 1}, {job.error.get(), 2}, {job.channel.get(), 3},
-                                         {job.arguments.get(), kArgumentsFd}, {job.filter.get(), kFilterFd}}));
+  BOOST_OUTCOME_TRY(arrange_descriptors({{job.input.get(), 0},
+                                         {job.output.get(), 1},
+                                         {job.error.get(), 2},
+                                         {job.channel.get(), 3},
+                                         {job.arguments.get(), kArgumentsFd},
+                                         {job.filter.get(), kFilterFd}}));
   for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -74,7 +78,8 @@ Result<void> make_directory(const KeeperJob& job) {
   if (job.directory.empty()) return success();
   BOOST_OUTCOME_TRY(auto directory, sys::PrivateDirectory::create(job.directory));
   BOOST_OUTCOME_TRY(auto file, directory.create_file("config.json"));
-  if (write(file.get(), job.config.data(), job.config.size()) != static_cast<ssize_t>(job.config.size())) return fail_errno("write config.json");
+  if (write(file.get(), job.config.data(), job.config.size()) != static_cast<ssize_t>(job.config.size()))
+    return fail_errno("write config.json");
   return success();
 }
 
@@ -145,7 +150,7 @@ CleanupStep check_cgroup(const KeeperJob& job) {
 
 CleanupStep remove_directory(const KeeperJob& job) {
   CleanupStep step{"state of the sandbox", true, ""};
-  struct stat facts {};
+  struct stat facts{};
   if (job.directory.empty() || (lstat(job.directory.c_str(), &facts) < 0 && errno == ENOENT)) return step;
   auto directory = sys::PrivateDirectory::open_or_create(job.directory);
   auto removed = directory ? directory.value().remove() : Result<void>(fail(directory.error()));

@@ -30,7 +30,11 @@ constexpr std::uint32_t kMostProcesses = 1'000'000;
 bool is_utf8(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     auto lead = static_cast<unsigned char>(text[i]);
-    std::size_t more = lead < 0x80 ? 0 : lead >= 0xc2 && lead < 0xe0 ? 1 : lead >= 0xe0 && lead < 0xf0 ? 2 : lead >= 0xf0 && lead < 0xf5 ? 3 : 9;
+    std::size_t more = lead < 0x80                   ? 0
+                       : lead >= 0xc2 && lead < 0xe0 ? 1
+                       : lead >= 0xe0 && lead < 0xf0 ? 2
+                       : lead >= 0xf0 && lead < 0xf5 ? 3
+                                                     : 9;
     if (more == 9 || i + more >= text.size() + (more == 0 ? 1 : 0)) return false;
     for (std::size_t k = 1; k <= more; ++k)
       if ((static_cast<unsigned char>(text[i + k]) & 0xc0) != 0x80) return false;
@@ -41,14 +45,16 @@ bool is_utf8(std::string_view text) {
 
 class Preparation {
  public:
-  Preparation(const SandboxSpec& spec, Deadline deadline) : spec_(spec), deadline_(deadline), as_root_(geteuid() == 0) {}
+  Preparation(const SandboxSpec& spec, Deadline deadline)
+      : spec_(spec), deadline_(deadline), as_root_(geteuid() == 0) {}
 
   Result<Prepared> run() {
     BOOST_OUTCOME_TRY(check_words());
     BOOST_OUTCOME_TRY(check_limits());
     BOOST_OUTCOME_TRY(environment_, build_environment(spec_, caller_variable));
     for (const auto& text : environment_.variables)
-      if (!is_utf8(text)) return fail(ErrorKind::kInvalid, "the variable " + text.substr(0, text.find('=')) + " is not UTF-8");
+      if (!is_utf8(text))
+        return fail(ErrorKind::kInvalid, "the variable " + text.substr(0, text.find('=')) + " is not UTF-8");
     out_.warnings.insert(out_.warnings.end(), environment_.warnings.begin(), environment_.warnings.end());
     BOOST_OUTCOME_TRY(program_, find_program(std::string(to_string(spec_.runtime))));
     BOOST_OUTCOME_TRY(out_.facts.version, program_version(program_, deadline_));
@@ -68,22 +74,31 @@ class Preparation {
     for (const auto& word : spec_.argv)
       if (!is_utf8(word) || word.find('\0') != std::string::npos)
         return fail(ErrorKind::kInvalid, "the argument " + escape_text(word, 80) + " is not UTF-8 without NUL bytes");
-    working_directory_ = !spec_.working_directory.empty() ? spec_.working_directory : spec_.workspace ? "/workspace" : "/home/task";
-    if (working_directory_[0] != '/' || !is_utf8(working_directory_) || working_directory_.find('\0') != std::string::npos)
-      return fail(ErrorKind::kInvalid, "the working directory " + escape_text(working_directory_) + " is not an absolute path");
-    if (spec_.runtime == RuntimeKind::kRunc && !as_root_) return fail(ErrorKind::kUnavailable, "runc needs root; an ordinary user has bwrap");
+    working_directory_ = !spec_.working_directory.empty() ? spec_.working_directory
+                         : spec_.workspace                ? "/workspace"
+                                                          : "/home/task";
+    if (working_directory_[0] != '/' || !is_utf8(working_directory_) ||
+        working_directory_.find('\0') != std::string::npos)
+      return fail(ErrorKind::kInvalid,
+                  "the working directory " + escape_text(working_directory_) + " is not an absolute path");
+    if (spec_.runtime == RuntimeKind::kRunc && !as_root_)
+      return fail(ErrorKind::kUnavailable, "runc needs root; an ordinary user has bwrap");
     return success();
   }
 
   Result<void> check_limits() {
-    if (spec_.memory && *spec_.memory < kLeastMemory) return fail(ErrorKind::kInvalid, "memory: at least 8 MiB are needed");
-    if (spec_.processes && (*spec_.processes == 0 || *spec_.processes > kMostProcesses)) return fail(ErrorKind::kInvalid, "processes: 1 to 1000000");
+    if (spec_.memory && *spec_.memory < kLeastMemory)
+      return fail(ErrorKind::kInvalid, "memory: at least 8 MiB are needed");
+    if (spec_.processes && (*spec_.processes == 0 || *spec_.processes > kMostProcesses))
+      return fail(ErrorKind::kInvalid, "processes: 1 to 1000000");
     std::string memory = spec_.memory ? std::to_string(spec_.memory->value) : "";
     std::string processes = spec_.processes ? std::to_string(*spec_.processes) : "";
     if (spec_.runtime == RuntimeKind::kRunc) {
       auto support = cgroup_support();
-      if (spec_.memory && support.memory == CgroupSupport::Version::kNone) return fail(ErrorKind::kUnavailable, "memory: this machine has no memory cgroup controller");
-      if (spec_.processes && support.pids == CgroupSupport::Version::kNone) return fail(ErrorKind::kUnavailable, "processes: this machine has no pids cgroup controller");
+      if (spec_.memory && support.memory == CgroupSupport::Version::kNone)
+        return fail(ErrorKind::kUnavailable, "memory: this machine has no memory cgroup controller");
+      if (spec_.processes && support.pids == CgroupSupport::Version::kNone)
+        return fail(ErrorKind::kUnavailable, "processes: this machine has no pids cgroup controller");
       counts_swap_ = support.counts_swap;
       if (spec_.memory) out_.facts.limits.push_back({"memory", memory, "cgroup of the whole tree"});
       if (spec_.processes) out_.facts.limits.push_back({"processes", processes, "cgroup of the whole tree"});
@@ -91,7 +106,8 @@ class Preparation {
     }
     if (spec_.memory) {
       out_.facts.limits.push_back({"memory", memory, "each process by itself (RLIMIT_DATA)"});
-      out_.warnings.push_back("the memory limit holds for each process by itself, not for the tree: bwrap has no cgroup of its own");
+      out_.warnings.push_back(
+          "the memory limit holds for each process by itself, not for the tree: bwrap has no cgroup of its own");
     }
     if (spec_.processes) out_.facts.limits.push_back({"processes", processes, "the user namespace (RLIMIT_NPROC)"});
     return success();
@@ -108,10 +124,11 @@ class Preparation {
 
   Result<void> plan() {
     BOOST_OUTCOME_TRY(auto state, pin_directory(spec_.state_dir, "--state"));
-    struct stat facts {};
+    struct stat facts{};
     if (fstat(state.fd.get(), &facts) < 0) return fail_errno("fstat");
     if (facts.st_uid != geteuid() || (facts.st_mode & 077) != 0)
-      return fail(ErrorKind::kDenied, "--state " + escape_text(state.path) + ": must belong to the caller and be closed to others (mode 0700)");
+      return fail(ErrorKind::kDenied, "--state " + escape_text(state.path) +
+                                          ": must belong to the caller and be closed to others (mode 0700)");
     state_dir_ = state.path;
     Sensitive sensitive = sensitive_of_caller(state_dir_);
     RootRequest request;
@@ -125,7 +142,8 @@ class Preparation {
     if (spec_.workspace) {
       BOOST_OUTCOME_TRY(request.workspace, shared(*spec_.workspace, "--workspace", sensitive));
       if (as_root_) {
-        BOOST_OUTCOME_TRY(request.workspace_idmap, make_idmap(request.workspace->owner, request.workspace->group, kTaskHostId));
+        BOOST_OUTCOME_TRY(request.workspace_idmap,
+                          make_idmap(request.workspace->owner, request.workspace->group, kTaskHostId));
       }
     }
     request.host_name = std::string(spec_.task.text());
@@ -187,7 +205,8 @@ class Preparation {
     for (const auto& argument : bwrap_options(request)) text += argument + '\0';
     // By descriptor: other users may read a command line, and it would hold the environment.
     out_.job.arguments = UniqueFd(memfd_create("sallyport-bwrap", MFD_CLOEXEC));
-    if (!out_.job.arguments || write(out_.job.arguments.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
+    if (!out_.job.arguments ||
+        write(out_.job.arguments.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) ||
         lseek(out_.job.arguments.get(), 0, SEEK_SET) != 0)
       return fail_errno("write bwrap's arguments");
     out_.job.runtime = {program_, "--args", std::to_string(kArgumentsFd), "--"};
@@ -210,7 +229,8 @@ class Preparation {
     facts.as_root = as_root_;
     facts.host_uid = host_uid();
     facts.working_directory = working_directory_;
-    for (const auto& variable : environment_.variables) facts.environment_names.push_back(variable.substr(0, variable.find('=')));
+    for (const auto& variable : environment_.variables)
+      facts.environment_names.push_back(variable.substr(0, variable.find('=')));
   }
 
   const SandboxSpec& spec_;

@@ -42,10 +42,11 @@ Result<std::string> read_all(int fd, Deadline deadline) {
 Result<std::string> find_program(const std::string& name) {
   for (const char* directory : {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}) {
     std::string path = std::string(directory) + "/" + name;
-    struct stat facts {};
+    struct stat facts{};
     if (stat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode) && access(path.c_str(), X_OK) == 0) return path;
   }
-  return fail(ErrorKind::kUnavailable, name + " is not installed: apt-get install " + (name == "bwrap" ? "bubblewrap" : name));
+  return fail(ErrorKind::kUnavailable,
+              name + " is not installed: apt-get install " + (name == "bwrap" ? "bubblewrap" : name));
 }
 
 Result<ProgramAnswer> run_program(const std::vector<std::string>& argv, Deadline deadline) {
@@ -60,14 +61,16 @@ Result<ProgramAnswer> run_program(const std::vector<std::string>& argv, Deadline
   BOOST_OUTCOME_TRY(auto child, sys::ChildProcess::start(options));
   writer.reset();
   auto text = read_all(reader.get(), deadline);
-  if (!text) return fail(Error{text.error().kind, text.error().code, escape_text(argv[0]) + ": " + text.error().detail});
+  if (!text)
+    return fail(Error{text.error().kind, text.error().code, escape_text(argv[0]) + ": " + text.error().detail});
   BOOST_OUTCOME_TRY(auto status, child.wait(deadline));
   return ProgramAnswer{status.succeeded(), std::move(text).value()};
 }
 
 Result<std::string> program_version(const std::string& path, Deadline deadline) {
   BOOST_OUTCOME_TRY(auto answer, run_program({path, "--version"}, deadline));
-  if (!answer.succeeded) return fail(ErrorKind::kUnavailable, escape_text(path) + " --version fails: " + escape_text(answer.output, 200));
+  if (!answer.succeeded)
+    return fail(ErrorKind::kUnavailable, escape_text(path) + " --version fails: " + escape_text(answer.output, 200));
   return escape_text(answer.output.substr(0, answer.output.find('\n')), 120);
 }
 

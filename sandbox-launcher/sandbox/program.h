@@ -9,8 +9,8 @@
 
 namespace sallyport::launcher {
 
-// The first executable `name` on the usual system paths, not on the caller's PATH: as root a program is run that only root can have put there.
-// kUnavailable, with the Debian package to install, when there is none.
+// The first executable `name` on the usual system paths, not on the caller's PATH: as root a program is run that only
+// root can have put there. kUnavailable, with the Debian package to install, when there is none.
 Result<std::string> find_program(const std::string& name);
 
 struct ProgramAnswer {

@@ -39,7 +39,8 @@ class Sandbox::Impl {
     pid = greeted.value().pid;
     BOOST_OUTCOME_TRY(pidfd, sys::open_pidfd(pid));
     if (stdio == StdioKind::kTerminal) {
-      if (isatty(greeted.value().terminal.get()) != 1) return fail(ErrorKind::kInternal, "the sandbox's terminal is none");
+      if (isatty(greeted.value().terminal.get()) != 1)
+        return fail(ErrorKind::kInternal, "the sandbox's terminal is none");
       ends = StdioEnds{};
       ends.terminal = std::move(greeted.value().terminal);
     }
@@ -75,7 +76,8 @@ class Sandbox::Impl {
 
   Result<void> kill_tree(Deadline deadline) {
     // Pid 1 of the namespace: the kernel kills the rest before it lets it go.
-    if (syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0) < 0 && errno != ESRCH) return fail_errno("kill the sandbox");
+    if (syscall(SYS_pidfd_send_signal, pidfd.get(), SIGKILL, nullptr, 0) < 0 && errno != ESRCH)
+      return fail_errno("kill the sandbox");
     BOOST_OUTCOME_TRY(wait(deadline));
     return success();
   }
@@ -104,15 +106,18 @@ class Sandbox::Impl {
       int ready = poll(polled, 2, deadline.poll_timeout(Clock::now()));
       if (ready < 0 && errno == EINTR) continue;
       if (ready < 0) return fail_errno("poll");
-      if (ready == 0) return fail(with_words_of_runtime(Error::make(ErrorKind::kTimedOut, "the sandbox was not ready in time")));
+      if (ready == 0)
+        return fail(with_words_of_runtime(Error::make(ErrorKind::kTimedOut, "the sandbox was not ready in time")));
       if ((polled[0].revents & POLLIN) != 0) return success();
       if (polled[1].revents != 0) {
         // runc ends by itself when the container runs: only a failure is one.
         std::optional<Error> error = keeper_.failure();
         if (!error && facts.runtime == "runc") continue;
-        return fail(with_words_of_runtime(error.value_or(Error::make(ErrorKind::kInternal, "the runtime ended too early"))));
+        return fail(
+            with_words_of_runtime(error.value_or(Error::make(ErrorKind::kInternal, "the runtime ended too early"))));
       }
-      return fail(with_words_of_runtime(Error::make(ErrorKind::kDisconnected, "the sandbox ended before it was ready")));
+      return fail(
+          with_words_of_runtime(Error::make(ErrorKind::kDisconnected, "the sandbox ended before it was ready")));
     }
   }
 
@@ -153,7 +158,8 @@ Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxSpec& spec, Deadli
   job.error = std::move(streams.error);
   job.channel = std::move(inside);
   BOOST_OUTCOME_TRY(auto keeper, Keeper::start(std::move(job)));
-  std::unique_ptr<Sandbox> sandbox(new Sandbox(std::make_unique<Impl>(std::move(prepared), std::move(streams), std::move(channel), std::move(keeper))));
+  std::unique_ptr<Sandbox> sandbox(new Sandbox(
+      std::make_unique<Impl>(std::move(prepared), std::move(streams), std::move(channel), std::move(keeper))));
   BOOST_OUTCOME_TRY(sandbox->impl_->become_ready(deadline, spec.stdio));
   return sandbox;
 }

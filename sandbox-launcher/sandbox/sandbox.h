@@ -7,8 +7,9 @@
 //   destroy  kills what is left and removes bundle, cgroup and state; all mounts were private and are gone already.
 //
 // A keeper process outlives a caller that dies: it then kills the tree and cleans up by itself.
-// Calls block for at most their deadline; one thread at a time. Errors: kInvalid for what was asked in a wrong form, kDenied for what is
-// refused as unsafe, kUnavailable for what this machine lacks, kTimedOut; the detail says what to do.
+// Calls block for at most their deadline; one thread at a time. Errors: kInvalid for what was asked in a wrong form,
+// kDenied for what is refused as unsafe, kUnavailable for what this machine lacks, kTimedOut; the detail says what to
+// do.
 #pragma once
 
 #include <sys/types.h>

@@ -16,7 +16,8 @@ struct TaskStreams {
   UniqueFd input, output, error;  // the task's
 };
 
-// Three new pipes, close-on-exec. With `owner` they belong to that uid, so that the task may open /dev/stdout and the like.
+// Three new pipes, close-on-exec. With `owner` they belong to that uid, so that the task may open /dev/stdout and the
+// like.
 Result<TaskStreams> make_streams(std::optional<std::uint32_t> owner);
 
 // What lies in a pipe now, without waiting; at most 4 KiB.

@@ -55,7 +55,8 @@ void usual(Variables& out, const SandboxSpec& spec, const CallerVariable& caller
 void proxies(Variables& out, Port port) {
   std::string number = std::to_string(port.value());
   std::string url = "http://127.0.0.1:" + number;
-  for (const char* name : {"http_proxy", "https_proxy", "all_proxy", "grpc_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "GRPC_PROXY"})
+  for (const char* name :
+       {"http_proxy", "https_proxy", "all_proxy", "grpc_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "GRPC_PROXY"})
     out[name] = url;
   out["no_proxy"] = out["NO_PROXY"] = kLoopback;
   out["NODE_USE_ENV_PROXY"] = "1";
@@ -73,8 +74,11 @@ bool is_proxy_variable(const Variables& proxy, const std::string& name) {
 Result<std::pair<std::string, std::string>> asked(const std::string& text, const CallerVariable& caller) {
   std::size_t equals = text.find('=');
   std::string name = text.substr(0, equals);
-  if (!is_name(name)) return fail(ErrorKind::kInvalid, "--env " + escape_text(name, 80) + ": not a variable's name; write NAME or NAME=value");
-  if (name.starts_with("SALLYPORT_")) return fail(ErrorKind::kDenied, "--env " + name + ": SALLYPORT_* is Sallyport's own");
+  if (!is_name(name))
+    return fail(ErrorKind::kInvalid,
+                "--env " + escape_text(name, 80) + ": not a variable's name; write NAME or NAME=value");
+  if (name.starts_with("SALLYPORT_"))
+    return fail(ErrorKind::kDenied, "--env " + name + ": SALLYPORT_* is Sallyport's own");
   std::string value;
   if (equals != std::string::npos) {
     value = text.substr(equals + 1);
@@ -108,7 +112,8 @@ Result<Environment> build_environment(const SandboxSpec& spec, const CallerVaria
     auto& [name, value] = pair;
     if (is_proxy_variable(proxy, name)) {
       if (proxy[name] != value)
-        result.warnings.push_back("--env " + name + " is overridden with " + proxy[name] + ": the sandbox has no other proxy to reach");
+        result.warnings.push_back("--env " + name + " is overridden with " + proxy[name] +
+                                  ": the sandbox has no other proxy to reach");
     } else if (name == "JAVA_TOOL_OPTIONS") {
       variables[name] = value + " " + proxy[name];  // the last -D of a name wins
     } else {

@@ -25,8 +25,9 @@ std::optional<std::string> caller_variable(const std::string& name);
 // PATH, HOME, USER, LOGNAME, SHELL, TMPDIR, LANG, TZ and, with a terminal, TERM and COLORTERM; the proxy variables
 // in both letter cases and what node and Java need to heed them; SALLYPORT_TASK; then `spec.environment`.
 //
-// --env NAME copies the caller's value, and is kInvalid when there is none. Names are [A-Za-z_][A-Za-z0-9_]*. SALLYPORT_* is refused.
-// A proxy variable given with --env is overridden, with a warning: the network has no other way anyhow.
+// --env NAME copies the caller's value, and is kInvalid when there is none. Names are [A-Za-z_][A-Za-z0-9_]*.
+// SALLYPORT_* is refused. A proxy variable given with --env is overridden, with a warning: the network has no other way
+// anyhow.
 Result<Environment> build_environment(const SandboxSpec& spec, const CallerVariable& caller);
 
 }  // namespace sallyport::launcher

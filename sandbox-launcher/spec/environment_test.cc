@@ -41,7 +41,7 @@ TEST(Environment, TakesNothingOfTheCallersThatWasNotAskedFor) {
       EXPECT_THAT(variable, Not(StartsWith(name)));
     EXPECT_THAT(variable, Not(HasSubstr("/root")));
     EXPECT_THAT(variable, Not(HasSubstr("corp")));
-    EXPECT_THAT(variable, Not(StartsWith("TZ=")));  // not a plain zone name
+    EXPECT_THAT(variable, Not(StartsWith("TZ=")));    // not a plain zone name
     EXPECT_THAT(variable, Not(StartsWith("TERM=")));  // no terminal
   }
   EXPECT_THAT(built.value().variables, Contains("LANG=de_DE.UTF-8"));
@@ -69,9 +69,10 @@ TEST(Environment, SetsProxyVariablesInBothCasesAndExemptsOnlyLoopbackLiterals) {
 TEST(Environment, TellsJavaItsProxyAndKeepsTheCallersOptions) {
   SandboxSpec s = spec();
   s.environment = {"JAVA_TOOL_OPTIONS=-Xmx64m -Dhttps.proxyHost=elsewhere"};
-  EXPECT_THAT(build_environment(s, caller).value().variables,
-              Contains(::testing::MatchesRegex("JAVA_TOOL_OPTIONS=-Xmx64m .*elsewhere.* -Dhttps.proxyHost=127.0.0.1 "
-                                               "-Dhttps.proxyPort=3128 -Dhttp.nonProxyHosts=localhost.127.0.0.1..::1.")));
+  EXPECT_THAT(
+      build_environment(s, caller).value().variables,
+      Contains(::testing::MatchesRegex("JAVA_TOOL_OPTIONS=-Xmx64m .*elsewhere.* -Dhttps.proxyHost=127.0.0.1 "
+                                       "-Dhttps.proxyPort=3128 -Dhttp.nonProxyHosts=localhost.127.0.0.1..::1.")));
 }
 
 // launcher-004

@@ -17,7 +17,7 @@ struct ExitStatus {
   };
   How how = How::kLost;
   int code = 0;
-  bool oom_killed = false;         // the kernel killed a process of the sandbox for the memory limit
+  bool oom_killed = false;  // the kernel killed a process of the sandbox for the memory limit
   std::uint64_t oom_kills = 0;
   std::uint64_t process_limit_hits = 0;  // forks refused by the processes limit (cgroup only)
 
@@ -34,9 +34,9 @@ struct LimitFact {
 
 // What ran the task, for the receipt and for `--json`.
 struct RuntimeFacts {
-  std::string runtime;   // "runc" or "bwrap"
-  std::string version;   // as the program reports it, one line
-  bool as_root = false;  // the launcher's own privilege
+  std::string runtime;         // "runc" or "bwrap"
+  std::string version;         // as the program reports it, one line
+  bool as_root = false;        // the launcher's own privilege
   std::uint32_t host_uid = 0;  // whom the task's processes are on the host
   std::vector<LimitFact> limits;
   std::vector<std::string> environment_names;  // of the task, sorted

@@ -13,7 +13,8 @@
 
 namespace sallyport::launcher {
 
-// Reads only when its buffer is empty and writes until it is: the reader's pace is the writer's. `source` and `sink` give what read(2) and write(2) give.
+// Reads only when its buffer is empty and writes until it is: the reader's pace is the writer's. `source` and `sink`
+// give what read(2) and write(2) give.
 class Flow {
  public:
   using Source = std::function<ssize_t(char*, std::size_t)>;

@@ -106,8 +106,11 @@ class StdioRelay::Impl {
   }
 
   void once(bool finishing, Deadline deadline) {
-    pollfd polled[5] = {finishing ? pollfd{-1, 0, 0} : input_.wants(), output_.wants(), errors_.wants(),
-                        {finishing ? -1 : wake_.get(), POLLIN, 0}, watched_sink()};
+    pollfd polled[5] = {finishing ? pollfd{-1, 0, 0} : input_.wants(),
+                        output_.wants(),
+                        errors_.wants(),
+                        {finishing ? -1 : wake_.get(), POLLIN, 0},
+                        watched_sink()};
     bool held_back = polled[0].fd >= 0 && !input_.pending() && !in_.may_read();
     if (held_back) polled[0].fd = -1;
     int timeout = deadline.poll_timeout(Clock::now());
@@ -119,7 +122,8 @@ class StdioRelay::Impl {
     if ((polled[4].revents & (POLLERR | POLLHUP)) != 0) input_.stop_reading();
   }
 
-  // While the caller is silent: whether the task has closed its standard input, so that the caller's writer learns of it.
+  // While the caller is silent: whether the task has closed its standard input, so that the caller's writer learns of
+  // it.
   pollfd watched_sink() const {
     bool idle = ends_.input && input_.source_open() && !input_.pending();
     return {idle ? ends_.input.get() : -1, 0, 0};

@@ -24,7 +24,8 @@ struct StdioEnds {
   UniqueFd terminal;  // master side of its pseudo-terminal
 };
 
-// The caller's descriptors; -1 leaves a stream out: an absent input is end of file, absent outputs are counted and dropped.
+// The caller's descriptors; -1 leaves a stream out: an absent input is end of file, absent outputs are counted and
+// dropped.
 struct CallerStreams {
   int input = 0;
   int output = 1;
@@ -35,7 +36,7 @@ struct RelayTotals {
   std::uint64_t input_bytes = 0;   // from the caller to the task
   std::uint64_t output_bytes = 0;  // written by the task to standard output (or its terminal)
   std::uint64_t error_bytes = 0;
-  bool truncated = false;          // finish() gave up with output still unread or undelivered
+  bool truncated = false;  // finish() gave up with output still unread or undelivered
 };
 
 class StdioRelay {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <pty.h>
-#include <sys/socket.h>
 #include <signal.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -29,7 +29,9 @@ struct Pipe {
   UniqueFd reader, writer;
 };
 
-void put(int fd, std::string_view text) { ASSERT_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size())); }
+void put(int fd, std::string_view text) {
+  ASSERT_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+}
 
 // What comes within `seconds`, up to `size` bytes or the end.
 std::string get(int fd, std::size_t size, int seconds = 5) {
@@ -54,7 +56,8 @@ class Relay : public ::testing::Test {
     ends.input = std::move(task_in.writer);
     ends.output = std::move(task_out.reader);
     ends.error = std::move(task_error.reader);
-    auto made = StdioRelay::start(std::move(ends), {caller_in.reader.get(), caller_out.writer.get(), caller_error.writer.get()});
+    auto made = StdioRelay::start(std::move(ends),
+                                  {caller_in.reader.get(), caller_out.writer.get(), caller_error.writer.get()});
     ASSERT_TRUE(made.has_value());
     relay = std::move(made).value();
   }

@@ -16,7 +16,7 @@ SharedStream SharedStream::reader(int fd) { return SharedStream(fd, O_RDONLY); }
 SharedStream SharedStream::writer(int fd) { return SharedStream(fd, O_WRONLY); }
 
 SharedStream::SharedStream(int fd, int access) {
-  struct stat facts {};
+  struct stat facts{};
   if (fd < 0 || fstat(fd, &facts) < 0) return;
   fd_ = fd;
   terminal_ = S_ISCHR(facts.st_mode) && isatty(fd) == 1;

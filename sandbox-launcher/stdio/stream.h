@@ -10,8 +10,9 @@
 
 namespace sallyport::launcher {
 
-// One of the caller's descriptors. O_NONBLOCK belongs to the open file, which the caller's shell shares; so pipes and terminals are opened anew
-// where that is possible, sockets are used with MSG_DONTWAIT, regular files never block, and what remains is written in pieces that poll(2) vouches for.
+// One of the caller's descriptors. O_NONBLOCK belongs to the open file, which the caller's shell shares; so pipes and
+// terminals are opened anew where that is possible, sockets are used with MSG_DONTWAIT, regular files never block, and
+// what remains is written in pieces that poll(2) vouches for.
 class SharedStream {
  public:
   // Borrows `fd`, which may be -1.

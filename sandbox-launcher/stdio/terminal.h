@@ -23,7 +23,8 @@ class RawTerminal {
   termios saved_;
 };
 
-// The size of `from`, given to `to` (which tells its foreground processes with SIGWINCH). Nothing is done when it still is `last`.
+// The size of `from`, given to `to` (which tells its foreground processes with SIGWINCH). Nothing is done when it still
+// is `last`.
 void copy_window_size(int from, int to, winsize& last) noexcept;
 
 }  // namespace sallyport::launcher

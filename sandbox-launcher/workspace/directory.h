@@ -21,10 +21,12 @@ struct PinnedDirectory {
   gid_t group = 0;
 };
 
-// `path` may go through symbolic links: they are the caller's, and followed once, now. kInvalid when it is no directory.
+// `path` may go through symbolic links: they are the caller's, and followed once, now. kInvalid when it is no
+// directory.
 Result<PinnedDirectory> pin_directory(const std::string& path, std::string_view option);
 
-// What a task must never be given, beside a fixed list (/, /proc, /sys, /dev, /run, /etc, /boot, container engines' directories, …).
+// What a task must never be given, beside a fixed list (/, /proc, /sys, /dev, /run, /etc, /boot, container engines'
+// directories, …).
 struct Sensitive {
   std::string state_dir;           // nor what lies below it or holds it
   std::vector<std::string> homes;  // whole home directories: they hold credentials
@@ -32,11 +34,13 @@ struct Sensitive {
 // The state directory and the homes of the calling user, of root, and /home itself.
 Sensitive sensitive_of_caller(const std::string& state_dir);
 
-// kDenied, with the reason, when `directory` is sensitive, holds something sensitive, or lies in a place of credentials (.ssh, .aws, …).
+// kDenied, with the reason, when `directory` is sensitive, holds something sensitive, or lies in a place of credentials
+// (.ssh, .aws, …).
 Result<void> refuse_sensitive(const PinnedDirectory& directory, const Sensitive& sensitive, std::string_view option);
 
-// kDenied when a socket lies anywhere in the directory: a path-named Unix socket is a way out that no network namespace closes.
-// Looks at up to kMaxEntries names on the directory's own file system, at most kMaxDepth deep; more is kOverloaded.
+// kDenied when a socket lies anywhere in the directory: a path-named Unix socket is a way out that no network namespace
+// closes. Looks at up to kMaxEntries names on the directory's own file system, at most kMaxDepth deep; more is
+// kOverloaded.
 inline constexpr std::size_t kMaxEntries = 2'000'000;
 inline constexpr unsigned kMaxDepth = 512;
 Result<void> refuse_sockets(const PinnedDirectory& directory, std::string_view option);

@@ -49,7 +49,7 @@ TEST_F(Directories, AreOpenedOnceUnderTheirRealPath) {
   auto pinned = pin_directory(top_ / "link/sub", "--ro");
   ASSERT_TRUE(pinned.has_value());
   EXPECT_EQ(pinned.value().path, real.string());
-  struct stat facts {};
+  struct stat facts{};
   ASSERT_EQ(stat(real.c_str(), &facts), 0);
   EXPECT_EQ(pinned.value().inode, facts.st_ino);
 }
@@ -62,7 +62,8 @@ TEST_F(Directories, RefusesWhatIsNoDirectory) {
 }
 
 TEST_F(Directories, RefusesSensitivePlacesAndSaysWhy) {
-  for (const char* path : {"/", "/proc", "/proc/self", "/sys", "/dev", "/run", "/var/run", "/etc", "/etc/ssl", "/var", "/boot"}) {
+  for (const char* path :
+       {"/", "/proc", "/proc/self", "/sys", "/dev", "/run", "/var/run", "/etc", "/etc/ssl", "/var", "/boot"}) {
     if (!fs::exists(path)) continue;
     auto judged = judge(path);
     ASSERT_FALSE(judged.has_value()) << path;
@@ -83,7 +84,8 @@ TEST_F(Directories, RefusesTheStateDirectoryInsideAndOutside) {
   make("state/task/inner");
   make("state-of-others");
   Sensitive sensitive{state, {}};
-  for (const char* name : {"state", "state/task", "state/task/inner"}) EXPECT_FALSE(judge(top_ / name, sensitive).has_value()) << name;
+  for (const char* name : {"state", "state/task", "state/task/inner"})
+    EXPECT_FALSE(judge(top_ / name, sensitive).has_value()) << name;
   EXPECT_TRUE(judge(top_ / "state-of-others", sensitive).has_value());
 }
 

@@ -35,7 +35,8 @@ class Holder {
 
 Result<void> write_map(const std::string& path, const std::string& text) {
   UniqueFd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) return fail_errno("write " + path);
+  if (!file || write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
+    return fail_errno("write " + path);
   return success();
 }
 

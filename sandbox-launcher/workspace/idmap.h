@@ -10,8 +10,9 @@
 
 namespace sallyport::launcher {
 
-// Files of `owner`:`group` on disk appear as `host_id`, and what `host_id` creates is stored as `owner`:`group`: nothing on the host
-// changes owner, and the task's id never reaches the disk. Other owners' files appear as nobody's. Needs root.
+// Files of `owner`:`group` on disk appear as `host_id`, and what `host_id` creates is stored as `owner`:`group`:
+// nothing on the host changes owner, and the task's id never reaches the disk. Other owners' files appear as nobody's.
+// Needs root.
 Result<UniqueFd> make_idmap(uid_t owner, gid_t group, std::uint32_t host_id);
 
 }  // namespace sallyport::launcher

@@ -27,7 +27,8 @@ class Search {
 
  private:
   Result<void> look(UniqueFd fd, const std::string& path, unsigned depth) {
-    if (depth > kMaxDepth) return fail(ErrorKind::kOverloaded, where(path) + "is nested too deeply to be searched for sockets");
+    if (depth > kMaxDepth)
+      return fail(ErrorKind::kOverloaded, where(path) + "is nested too deeply to be searched for sockets");
     Directory directory(fdopendir(fd.get()), closedir);
     if (!directory) return fail_errno(where(path) + "fdopendir");
     int here = fd.release();
@@ -37,10 +38,12 @@ class Search {
       if (entry == nullptr) break;
       std::string_view name = entry->d_name;
       if (name == "." || name == "..") continue;
-      if (++seen_ > kMaxEntries) return fail(ErrorKind::kOverloaded, where("") + "has too many entries to be searched for sockets");
+      if (++seen_ > kMaxEntries)
+        return fail(ErrorKind::kOverloaded, where("") + "has too many entries to be searched for sockets");
       BOOST_OUTCOME_TRY(auto kind, kind_of(here, *entry));
       if (kind == DT_SOCK)
-        return fail(ErrorKind::kDenied, where(path + "/" + entry->d_name) + "is a socket: a task that can reach it can leave by it. Move it elsewhere");
+        return fail(ErrorKind::kDenied, where(path + "/" + entry->d_name) +
+                                            "is a socket: a task that can reach it can leave by it. Move it elsewhere");
       if (kind == DT_DIR) {
         BOOST_OUTCOME_TRY(descend(here, entry->d_name, path, depth));
       }
@@ -51,7 +54,7 @@ class Search {
 
   Result<unsigned char> kind_of(int directory, const dirent& entry) {
     if (entry.d_type != DT_UNKNOWN) return entry.d_type;
-    struct stat facts {};
+    struct stat facts{};
     if (fstatat(directory, entry.d_name, &facts, AT_SYMLINK_NOFOLLOW) < 0) {
       if (errno == ENOENT) return static_cast<unsigned char>(DT_UNKNOWN);
       return fail_errno("fstatat");
@@ -66,13 +69,15 @@ class Search {
       if (errno == ENOENT || errno == ENOTDIR || (errno == EACCES && geteuid() != 0)) return success();
       return fail_errno(where(path + "/" + name) + "look into the directory");
     }
-    struct stat facts {};
+    struct stat facts{};
     if (fstat(below.get(), &facts) < 0) return fail_errno("fstat");
     if (facts.st_dev != start_.device) return success();  // another file system: it is not mounted into the sandbox
     return look(std::move(below), path + "/" + name, depth + 1);
   }
 
-  std::string where(const std::string& path) const { return std::string(option_) + " " + escape_text(start_.path + path) + " "; }
+  std::string where(const std::string& path) const {
+    return std::string(option_) + " " + escape_text(start_.path + path) + " ";
+  }
 
   const PinnedDirectory& start_;
   std::string_view option_;
@@ -81,6 +86,8 @@ class Search {
 
 }  // namespace
 
-Result<void> refuse_sockets(const PinnedDirectory& directory, std::string_view option) { return Search(directory, option).run(); }
+Result<void> refuse_sockets(const PinnedDirectory& directory, std::string_view option) {
+  return Search(directory, option).run();
+}
 
 }  // namespace sallyport::launcher

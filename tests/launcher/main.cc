@@ -45,32 +45,51 @@ bool read_arguments(int argc, char** argv, Arguments& out) {
     }
     if (i + 1 >= argc) return false;
     std::string value = argv[++i];
-    if (name == "--state") out.spec.state_dir = value;
-    else if (name == "--runtime") out.spec.runtime = parse_runtime(value).value();
-    else if (name == "--rootfs") out.spec.rootfs = value;
-    else if (name == "--workspace") out.spec.workspace = value;
-    else if (name == "--ro") out.spec.read_only.push_back(value);
-    else if (name == "--env") out.spec.environment.push_back(value);
-    else if (name == "--memory") out.spec.memory = ByteCount{std::stoull(value)};
-    else if (name == "--processes") out.spec.processes = static_cast<std::uint32_t>(std::stoul(value));
-    else if (name == "--directory") out.spec.working_directory = value;
-    else if (name == "--held") out.held = value;
-    else if (name == "--kill-after") out.kill_after = std::stod(value);
-    else if (name == "--report") out.report = value;
-    else return false;
+    if (name == "--state")
+      out.spec.state_dir = value;
+    else if (name == "--runtime")
+      out.spec.runtime = parse_runtime(value).value();
+    else if (name == "--rootfs")
+      out.spec.rootfs = value;
+    else if (name == "--workspace")
+      out.spec.workspace = value;
+    else if (name == "--ro")
+      out.spec.read_only.push_back(value);
+    else if (name == "--env")
+      out.spec.environment.push_back(value);
+    else if (name == "--memory")
+      out.spec.memory = ByteCount{std::stoull(value)};
+    else if (name == "--processes")
+      out.spec.processes = static_cast<std::uint32_t>(std::stoul(value));
+    else if (name == "--directory")
+      out.spec.working_directory = value;
+    else if (name == "--held")
+      out.held = value;
+    else if (name == "--kill-after")
+      out.kill_after = std::stod(value);
+    else if (name == "--report")
+      out.report = value;
+    else
+      return false;
   }
   return out.checks;
 }
 
 int print_checks() {
   for (const auto& check : sandbox_checks())
-    std::cout << (check.state == Check::State::kOk ? "ok      " : check.state == Check::State::kWarning ? "warning " : "failed  ") << check.name << ": " << check.detail << "\n";
+    std::cout << (check.state == Check::State::kOk        ? "ok      "
+                  : check.state == Check::State::kWarning ? "warning "
+                                                          : "failed  ")
+              << check.name << ": " << check.detail << "\n";
   return 0;
 }
 
 // True when the sandbox ended by itself.
 bool await_end(const Sandbox& sandbox, int signals, double kill_after) {
-  Deadline deadline = kill_after > 0 ? Deadline::after(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kill_after))) : Deadline::never();
+  Deadline deadline =
+      kill_after > 0
+          ? Deadline::after(std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(kill_after)))
+          : Deadline::never();
   for (;;) {
     pollfd polled[2] = {{sandbox.exit_fd(), POLLIN, 0}, {signals, POLLIN, 0}};
     int ready = poll(polled, 2, deadline.poll_timeout(Clock::now()));
@@ -79,10 +98,13 @@ bool await_end(const Sandbox& sandbox, int signals, double kill_after) {
   }
 }
 
-void write_report(const std::string& path, const Sandbox& sandbox, const ExitStatus& status, const RelayTotals& totals, const CleanupReport& cleanup) {
+void write_report(const std::string& path, const Sandbox& sandbox, const ExitStatus& status, const RelayTotals& totals,
+                  const CleanupReport& cleanup) {
   nlohmann::json report;
-  for (const auto& step : cleanup.steps) report["cleanup"].push_back({{"name", step.name}, {"completed", step.completed}, {"error", step.error}});
-  for (const auto& limit : sandbox.facts().limits) report["limits"].push_back({{"name", limit.name}, {"enforced_by", limit.enforced_by}});
+  for (const auto& step : cleanup.steps)
+    report["cleanup"].push_back({{"name", step.name}, {"completed", step.completed}, {"error", step.error}});
+  for (const auto& limit : sandbox.facts().limits)
+    report["limits"].push_back({{"name", limit.name}, {"enforced_by", limit.enforced_by}});
   report["warnings"] = sandbox.warnings();
   report["version"] = sandbox.facts().version;
   report["host_uid"] = sandbox.facts().host_uid;
@@ -113,7 +135,8 @@ int run(Arguments& arguments) {
   auto sandbox = Sandbox::create(arguments.spec, Deadline::after(std::chrono::seconds(20)));
   if (!sandbox) return failed(sandbox.error());
   Sandbox& made = *sandbox.value();
-  if (!arguments.held.empty() && std::system((arguments.held + " " + std::to_string(made.init_pid())).c_str()) != 0) return 125;
+  if (!arguments.held.empty() && std::system((arguments.held + " " + std::to_string(made.init_pid())).c_str()) != 0)
+    return 125;
   auto relay = StdioRelay::start(made.take_stdio(), CallerStreams{});
   if (!relay) return failed(relay.error());
   if (auto started = made.start(); !started) return failed(started.error());
