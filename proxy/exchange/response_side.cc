@@ -92,6 +92,7 @@ Awaitable<bool> Exchange::relay_response() {
   head.content_length = response_.content_length;
   head.client_minor = client_minor_;
   head.keep_alive = keep;
+  head.answers_head = method_ == "HEAD";
   client_keep_alive_ = keep && client_body_.kind != http::FramingKind::kUntilClose;
   out_.clear();
   if (auto written = http::write_response_head(out_, head); !written)
