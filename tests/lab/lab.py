@@ -164,6 +164,11 @@ class Lab:
         """The names the authoritative server was asked for, in order, as it got them."""
         return [q["name"] for q in self.records("dns") if q.get("name") is not None]
 
+    def names_asked(self):
+        """The same as a set in lower case: a resolver asks in random case (0x20), so a name is never
+        found in `dns_names` by its usual spelling."""
+        return {name.lower() for name in self.dns_names()}
+
     def connections(self, role=None):
         """Connections that a host accepted, one dict each: conn, role, dst, dport, src, sport, sni,
         opened, bytes, data (bytes; what arrived), plain (bytes; decrypted, TLS hosts only),
