@@ -20,8 +20,8 @@ constexpr std::size_t kMaxProxies = ipc::kMaxFrameDescriptors;
 constexpr auto kStartTime = std::chrono::seconds(10);
 constexpr auto kReadyTime = std::chrono::seconds(10);
 
-// Sockets for questions in flight come out of the soft limit; the hard one stays as it is. Best effort: without descriptors
-// names fail, nothing else.
+// Sockets for questions in flight come out of the soft limit; the hard one stays as it is. Best effort: without
+// descriptors names fail, nothing else.
 void use_available_descriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;

@@ -1,4 +1,5 @@
-// sallyport-resolver: upstream DNS for the proxies. Started by control with its channel as descriptor 3; has no options.
+// sallyport-resolver: upstream DNS for the proxies. Started by control with its channel as descriptor 3; has no
+// options.
 #include <cstdio>
 
 #include "core/sys/signals.h"
@@ -9,7 +10,8 @@ int main() {
   sys::ignore_sigpipe();
   auto control = ipc::Channel::adopt(UniqueFd(3));
   if (!control) {
-    std::fprintf(stderr, "sallyport-resolver: is started by sallyport, not by hand: %s\n", control.error().detail.c_str());
+    std::fprintf(stderr, "sallyport-resolver: is started by sallyport, not by hand: %s\n",
+                 control.error().detail.c_str());
     return 2;
   }
   auto done = resolver::run_daemon(std::move(control).value(), resolver::confine_process);

@@ -17,13 +17,20 @@ constexpr ipc::SendQueue::Limits kQueue{.frames = 2 * ProxySession::kMaxOpen, .b
 api::ResolveReply::Status wire_status(Resolution::Status status) {
   using Status = Resolution::Status;
   switch (status) {
-    case Status::kOk: return api::ResolveReply::OK;
-    case Status::kNxDomain: return api::ResolveReply::NXDOMAIN;
-    case Status::kNoData: return api::ResolveReply::NODATA;
-    case Status::kServFail: return api::ResolveReply::SERVFAIL;
-    case Status::kTimedOut: return api::ResolveReply::TIMEOUT;
-    case Status::kRefusedAddress: return api::ResolveReply::REFUSED_ADDRESS;
-    case Status::kOverloaded: return api::ResolveReply::OVERLOADED;
+    case Status::kOk:
+      return api::ResolveReply::OK;
+    case Status::kNxDomain:
+      return api::ResolveReply::NXDOMAIN;
+    case Status::kNoData:
+      return api::ResolveReply::NODATA;
+    case Status::kServFail:
+      return api::ResolveReply::SERVFAIL;
+    case Status::kTimedOut:
+      return api::ResolveReply::TIMEOUT;
+    case Status::kRefusedAddress:
+      return api::ResolveReply::REFUSED_ADDRESS;
+    case Status::kOverloaded:
+      return api::ResolveReply::OVERLOADED;
   }
   return api::ResolveReply::SERVFAIL;
 }
@@ -111,7 +118,8 @@ void ProxySession::read_questions() {
 Result<void> ProxySession::take(const api::ResolveRequest& request) {
   auto name = HostName::parse(request.name());
   if (!name || name.value().text() != request.name())
-    return fail(ErrorKind::kInvalid, "a question for \"" + escape_text(request.name(), 260) + "\", which is not a canonical name");
+    return fail(ErrorKind::kInvalid,
+                "a question for \"" + escape_text(request.name(), 260) + "\", which is not a canonical name");
   if (open_ >= kMaxOpen) {
     send(reply_for(request, {Resolution::Status::kOverloaded, {}, 0, "too many questions of this proxy are open"}));
     return success();

@@ -12,9 +12,10 @@
 
 namespace sallyport::resolver {
 
-// The proxy is not trusted: a frame that is no ResolveRequest, a name that is not canonical, or not reading the answers ends
-// the session. At most kMaxOpen questions are open, further ones are answered OVERLOADED; while answers wait to be sent no
-// question is read. Owned by one shared_ptr in main; answers on their way hold weak ones. One thread; `resolver` is borrowed.
+// The proxy is not trusted: a frame that is no ResolveRequest, a name that is not canonical, or not reading the answers
+// ends the session. At most kMaxOpen questions are open, further ones are answered OVERLOADED; while answers wait to be
+// sent no question is read. Owned by one shared_ptr in main; answers on their way hold weak ones. One thread;
+// `resolver` is borrowed.
 class ProxySession : public std::enable_shared_from_this<ProxySession> {
  public:
   static constexpr std::size_t kMaxOpen = 1024;

@@ -18,7 +18,8 @@ Result<milliseconds> time_of(std::uint32_t given, milliseconds usual, const char
 
 Result<IpAddress> address_of(const std::string& bytes) {
   std::array<std::uint8_t, 16> octets{};
-  if (bytes.size() != 4 && bytes.size() != octets.size()) return fail(ErrorKind::kInvalid, "an address must have 4 or 16 bytes");
+  if (bytes.size() != 4 && bytes.size() != octets.size())
+    return fail(ErrorKind::kInvalid, "an address must have 4 or 16 bytes");
   std::ranges::copy(bytes, octets.begin());
   if (bytes.size() == 4) return IpAddress::v4({octets[0], octets[1], octets[2], octets[3]});
   return IpAddress::v6(octets);
@@ -36,8 +37,10 @@ Result<StartSettings> read_start(const api::Start& start, const std::string& res
   StartSettings out;
   UpstreamSettings& upstream = out.upstream;
   BOOST_OUTCOME_TRY(upstream.total, time_of(start.total_timeout_ms(), upstream.total, "total_timeout_ms"));
-  BOOST_OUTCOME_TRY(upstream.attempt, time_of(start.try_timeout_ms(), std::min(upstream.attempt, upstream.total), "try_timeout_ms"));
-  if (upstream.attempt > upstream.total) return fail(ErrorKind::kInvalid, "try_timeout_ms is longer than total_timeout_ms");
+  BOOST_OUTCOME_TRY(upstream.attempt,
+                    time_of(start.try_timeout_ms(), std::min(upstream.attempt, upstream.total), "try_timeout_ms"));
+  if (upstream.attempt > upstream.total)
+    return fail(ErrorKind::kInvalid, "try_timeout_ms is longer than total_timeout_ms");
   if (start.max_in_flight() > 4096) return fail(ErrorKind::kInvalid, "max_in_flight must be 1 to 4096");
   if (start.max_in_flight() != 0) upstream.max_in_flight = start.max_in_flight();
   for (const auto& text : start.permit()) {

@@ -55,7 +55,10 @@ def test_ends_on_a_second_control_message(resolving):
     assert resolver.process.wait(5) == 1
 
 
-@pytest.mark.parametrize("start", [b"\xff\xff", field(1, "not an address"), field(1, "127.0.0.1:0"), field(1, "127.0.0.1") + field(5, "10.0.0.1/8"), field(99, 1)])
+@pytest.mark.parametrize(
+    "start",
+    [b"\xff\xff", field(1, "not an address"), field(1, "127.0.0.1:0"), field(1, "127.0.0.1") + field(5, "10.0.0.1/8"), field(99, 1)],
+)
 def test_refuses_a_bad_start(resolving, start):
     resolver, = resolving(servers=[], start=start)
     assert resolver.ready == b""
@@ -95,7 +98,8 @@ def test_question_is_written_from_scratch(resolving):
 # dns-011
 @pytest.mark.parametrize(
     "address, word",
-    [("10.0.0.5", "private"), ("169.254.169.254", "metadata"), ("127.0.0.1", "loopback"), ("100.64.0.1", "carrier-grade-nat"), ("0.0.0.0", "unspecified")],
+    [("10.0.0.5", "private"), ("169.254.169.254", "metadata"), ("127.0.0.1", "loopback"),
+     ("100.64.0.1", "carrier-grade-nat"), ("0.0.0.0", "unspecified")],
 )
 def test_withholds_addresses_refused_by_class(resolving, address, word):
     resolver, _ = resolving(address_server([address]))

@@ -13,8 +13,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto answer = parse_answer({data, size}, question, CaseCheck::kIgnore);
     if (!answer) continue;
     if (answer.value().addresses.size() > kMaxRecords) std::abort();
-    bool wrong = std::ranges::any_of(answer.value().addresses, [&](const IpAddress& a) { return a.is_v4() != (type == Type::kA); });
-    if (wrong || (answer.value().kind == UpstreamAnswer::Kind::kAddresses) == answer.value().addresses.empty()) std::abort();
+    bool wrong = std::ranges::any_of(answer.value().addresses,
+                                     [&](const IpAddress& a) { return a.is_v4() != (type == Type::kA); });
+    if (wrong || (answer.value().kind == UpstreamAnswer::Kind::kAddresses) == answer.value().addresses.empty())
+      std::abort();
   }
   return 0;
 }

@@ -1,4 +1,5 @@
-// Questions from the sandbox: whatever is accepted gives replies of every kind that keep to their limits and their question.
+// Questions from the sandbox: whatever is accepted gives replies of every kind that keep to their limits and their
+// question.
 #include <array>
 #include <cstdlib>
 
@@ -45,7 +46,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (Transport transport : {Transport::kUdp, Transport::kTcp}) {
     check_reply(query, {.rcode = Rcode::kNoError, .ttl = 30, .addresses = addresses}, transport, out);
     check_reply(query, {.rcode = Rcode::kNoError, .ttl = 30, .pointer = &name}, transport, out);
-    check_reply(query, {.rcode = Rcode::kNxDomain, .ttl = 30, .negative_soa = true, .extended_error = ExtendedError{ExtendedCode::kBlocked, text}},
+    check_reply(query,
+                {.rcode = Rcode::kNxDomain,
+                 .ttl = 30,
+                 .negative_soa = true,
+                 .extended_error = ExtendedError{ExtendedCode::kBlocked, text}},
                 transport, out);
   }
   return 0;

@@ -50,7 +50,8 @@ std::optional<Fault> read_sections(WireReader& reader, Query& query, std::option
   if (*questions != 1) return Fault{Reply::kFormErr, "not exactly one question"};
   name = Name::read_plain(reader.message(), reader.position());
   if (!name) return Fault{Reply::kFormErr, "name of the question is malformed or compressed"};
-  if (*answers != 0 || *authorities != 0) return Fault{Reply::kFormErr, "records in a question's answer or authority section"};
+  if (*answers != 0 || *authorities != 0)
+    return Fault{Reply::kFormErr, "records in a question's answer or authority section"};
   if (*additionals > 1) return Fault{Reply::kFormErr, "more than one additional record"};
   if (name->has_ambiguous_byte()) return Fault{Reply::kFormErr, "dot or NUL byte inside a label"};
   auto type = reader.u16(), klass = reader.u16();

@@ -49,9 +49,9 @@ inline constexpr std::size_t kMaxQuery = 4096;
 
 // Dropped: less than a header, and responses (QR set: answering those makes loops). kNotImp: an opcode other
 // than QUERY (dns-020). kBadVers: EDNS version above 0. kFormErr: QDCOUNT not 1 (dns-019), any answer or authority
-// record, more than one additional record or one that is no OPT, TC, Z or an RCODE set, a compression pointer in the name (dns-018),
-// a name with a dot or NUL inside a label, malformed options, trailing bytes (dns-021), more than kMaxQuery bytes.
-// Constant stack, no allocation, one pass.
+// record, more than one additional record or one that is no OPT, TC, Z or an RCODE set, a compression pointer in the
+// name (dns-018), a name with a dot or NUL inside a label, malformed options, trailing bytes (dns-021), more than
+// kMaxQuery bytes. Constant stack, no allocation, one pass.
 std::variant<Query, MalformedQuery> parse_query(std::span<const std::uint8_t> message) noexcept;
 
 }  // namespace sallyport::dns

@@ -38,11 +38,13 @@ TEST(ParseQuery, ReadsAnOrdinaryQuestion) {
 // dns-005
 TEST(ParseQuery, ReadsEdnsAndForgetsItsOptions) {
   std::string option = Message().u16(65001).u16(200).raw(std::string(200, 'x')).text;
-  Query query = accepted(Message().header(1, 0x0100, 1, 0, 0, 1).name("allowed.test").u16(28).u16(1).opt(4096, 0x8000, option).text);
+  Query query = accepted(
+      Message().header(1, 0x0100, 1, 0, 0, 1).name("allowed.test").u16(28).u16(1).opt(4096, 0x8000, option).text);
   EXPECT_TRUE(query.has_edns);
   EXPECT_TRUE(query.dnssec_ok);
   EXPECT_EQ(query.udp_size, 4096);
-  EXPECT_EQ(accepted(Message().header(1, 0, 1, 0, 0, 1).name("a.test").u16(1).u16(1).opt(100, 0, "").text).udp_size, 512);
+  EXPECT_EQ(accepted(Message().header(1, 0, 1, 0, 0, 1).name("a.test").u16(1).u16(1).opt(100, 0, "").text).udp_size,
+            512);
 }
 
 // dns-015
@@ -54,7 +56,14 @@ TEST(ParseQuery, KeepsTheCaseForTheReplyAndCanonicalisesTheName) {
 
 // dns-016
 TEST(ParseQuery, DeniesDotInsideLabel) {
-  auto malformed = refused(Message().header(7, 0, 1).raw("\x13" "denied.allowed.test").u8(0).u16(1).u16(1).text);
+  auto malformed = refused(Message()
+                               .header(7, 0, 1)
+                               .raw("\x13"
+                                    "denied.allowed.test")
+                               .u8(0)
+                               .u16(1)
+                               .u16(1)
+                               .text);
   EXPECT_EQ(malformed.reply, Reply::kFormErr);
   EXPECT_EQ(malformed.id, 7);
   ASSERT_TRUE(malformed.name);
@@ -63,20 +72,39 @@ TEST(ParseQuery, DeniesDotInsideLabel) {
 
 // dns-017
 TEST(ParseQuery, DeniesNulInsideLabel) {
-  std::string name("\x0b" "denied.\0xyz\x07" "allowed\x04test\0", 26);
+  std::string name(
+      "\x0b"
+      "denied.\0xyz\x07"
+      "allowed\x04test\0",
+      26);
   auto malformed = refused(Message().header(7, 0, 1).raw(name).u16(1).u16(1).text);
   EXPECT_EQ(malformed.reply, Reply::kFormErr);
   EXPECT_EQ(malformed.name->escaped(), "denied\\x2e\\x00xyz.allowed.test");
-  std::string only_nul("\x03" "a\0b\x04test\0", 10);
+  std::string only_nul(
+      "\x03"
+      "a\0b\x04test\0",
+      10);
   EXPECT_EQ(refused(Message().header(7, 0, 1).raw(only_nul).u16(1).u16(1).text).reply, Reply::kFormErr);
 }
 
 // dns-018
 TEST(ParseQuery, DeniesCompressionInTheQuestion) {
   EXPECT_EQ(refused(header_of(1) + std::string("\xc0\x0c\x00\x01\x00\x01", 6)).reply, Reply::kFormErr);
-  EXPECT_EQ(refused(Message().header(1, 0, 1).raw("\x01" "a").raw("\xc0\x0c").u16(1).u16(1).text).reply, Reply::kFormErr);
+  EXPECT_EQ(refused(Message()
+                        .header(1, 0, 1)
+                        .raw("\x01"
+                             "a")
+                        .raw("\xc0\x0c")
+                        .u16(1)
+                        .u16(1)
+                        .text)
+                .reply,
+            Reply::kFormErr);
   for (char type : {'\x40', '\x80'})
-    EXPECT_EQ(refused(Message().header(1, 0, 1).u8(static_cast<std::uint8_t>(type)).raw("aaaa").u8(0).u16(1).u16(1).text).reply, Reply::kFormErr);
+    EXPECT_EQ(
+        refused(Message().header(1, 0, 1).u8(static_cast<std::uint8_t>(type)).raw("aaaa").u8(0).u16(1).u16(1).text)
+            .reply,
+        Reply::kFormErr);
 }
 
 // dns-019
@@ -89,7 +117,8 @@ TEST(ParseQuery, DeniesAnyNumberOfQuestionsButOne) {
 // dns-020
 TEST(ParseQuery, DeniesOtherOpcodes) {
   for (unsigned opcode = 1; opcode < 16; ++opcode) {
-    auto malformed = refused(Message().header(1, static_cast<std::uint16_t>(opcode << 11), 1).name("allowed.test").u16(6).u16(1).text);
+    auto malformed = refused(
+        Message().header(1, static_cast<std::uint16_t>(opcode << 11), 1).name("allowed.test").u16(6).u16(1).text);
     EXPECT_EQ(malformed.reply, Reply::kNotImp);
     EXPECT_EQ(malformed.opcode, opcode);
   }
@@ -109,13 +138,21 @@ TEST(ParseQuery, DeniesTrailingBytesAndNoise) {
 
 TEST(ParseQuery, DropsResponsesAndFragmentsOfHeaders) {
   EXPECT_EQ(refused(Message().header(1, 0x8000, 1).name("a.test").u16(1).u16(1).text).reply, Reply::kDrop);
-  for (std::size_t size = 0; size < kHeaderSize; ++size) EXPECT_EQ(refused(plain_question().substr(0, size)).reply, Reply::kDrop);
+  for (std::size_t size = 0; size < kHeaderSize; ++size)
+    EXPECT_EQ(refused(plain_question().substr(0, size)).reply, Reply::kDrop);
 }
 
 TEST(ParseQuery, DeniesEveryCutOfAMessage) {
-  auto whole = Message().header(1, 0, 1, 0, 0, 1).name("allowed.test").u16(1).u16(1).opt(1232, 0, std::string("\0\x0a\0\x02xy", 6)).text;
+  auto whole = Message()
+                   .header(1, 0, 1, 0, 0, 1)
+                   .name("allowed.test")
+                   .u16(1)
+                   .u16(1)
+                   .opt(1232, 0, std::string("\0\x0a\0\x02xy", 6))
+                   .text;
   accepted(whole);
-  for (std::size_t size = kHeaderSize; size < whole.size(); ++size) EXPECT_EQ(refused(whole.substr(0, size)).reply, Reply::kFormErr) << size;
+  for (std::size_t size = kHeaderSize; size < whole.size(); ++size)
+    EXPECT_EQ(refused(whole.substr(0, size)).reply, Reply::kFormErr) << size;
 }
 
 TEST(ParseQuery, DeniesFlagsThatNoQuestionHas) {
@@ -142,12 +179,15 @@ TEST(ParseQuery, DeniesRecordsThatDoNotBelongToAQuestion) {
 }
 
 TEST(ParseQuery, AnswersLaterEdnsVersionsWithBadVers) {
-  EXPECT_EQ(refused(Message().header(1, 0, 1, 0, 0, 1).name("a.test").u16(1).u16(1).opt(1232, 0x00010000, "").text).reply, Reply::kBadVers);
+  EXPECT_EQ(
+      refused(Message().header(1, 0, 1, 0, 0, 1).name("a.test").u16(1).u16(1).opt(1232, 0x00010000, "").text).reply,
+      Reply::kBadVers);
 }
 
 TEST(ParseQuery, DeniesMalformedOptions) {
   for (auto options : {std::string("\0\x0a\0", 3), std::string("\0\x0a\0\x05xy", 6), std::string("\0", 1)})
-    EXPECT_EQ(refused(Message().header(1, 0, 1, 0, 0, 1).name("a.test").u16(1).u16(1).opt(1232, 0, options).text).reply, Reply::kFormErr);
+    EXPECT_EQ(refused(Message().header(1, 0, 1, 0, 0, 1).name("a.test").u16(1).u16(1).opt(1232, 0, options).text).reply,
+              Reply::kFormErr);
 }
 
 TEST(ParseQuery, DeniesLongMessages) {
@@ -178,13 +218,24 @@ TEST(Name, RootIsNoHostName) {
 }
 
 TEST(Name, HostileBytesAreNoHostNameAndAreEscaped) {
-  Query query = accepted(Message().header(1, 0, 1).raw("\x06" "\x1b[2J\\ ").raw("\x04test").u8(0).u16(1).u16(1).text);
+  Query query = accepted(Message()
+                             .header(1, 0, 1)
+                             .raw("\x06"
+                                  "\x1b[2J\\ ")
+                             .raw("\x04test")
+                             .u8(0)
+                             .u16(1)
+                             .u16(1)
+                             .text);
   EXPECT_FALSE(query.question.name.host_name());
   EXPECT_EQ(query.question.name.escaped(), "\\x1b[2J\\\\ .test");
 }
 
 TEST(Name, FollowsPointersBackwardsOnly) {
-  std::string message = header_of(0) + std::string("\x04test\0\x07" "allowed\xc0\x0c\xc0\x12\xc0\x1c\xc0\x22", 22);
+  std::string message = header_of(0) + std::string(
+                                           "\x04test\0\x07"
+                                           "allowed\xc0\x0c\xc0\x12\xc0\x1c\xc0\x22",
+                                           22);
   auto at = [&](std::size_t from) {
     std::size_t position = from;
     auto name = Name::read(testing::bytes(message), position);

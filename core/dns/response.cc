@@ -60,7 +60,8 @@ std::string_view cut_text(std::string_view text) noexcept {
   return text.substr(0, end);
 }
 
-void write_opt(WireWriter& out, const Query& query, Rcode rcode, const std::optional<ExtendedError>& error, Detail detail) noexcept {
+void write_opt(WireWriter& out, const Query& query, Rcode rcode, const std::optional<ExtendedError>& error,
+               Detail detail) noexcept {
   const std::uint8_t root = 0;
   out.raw({&root, 1});
   out.u16(static_cast<std::uint16_t>(Type::kOpt));
@@ -80,7 +81,8 @@ void write_opt(WireWriter& out, const Query& query, Rcode rcode, const std::opti
 }
 
 // 0 if it does not fit.
-std::size_t write_with(const Query& query, const Response& response, Detail detail, std::span<std::uint8_t> space) noexcept {
+std::size_t write_with(const Query& query, const Response& response, Detail detail,
+                       std::span<std::uint8_t> space) noexcept {
   bool records = detail != Detail::kTruncated;
   std::size_t answers = response.addresses.size() + (response.pointer != nullptr ? 1 : 0);
   if (answers > 0xffff) return 0;
@@ -115,9 +117,9 @@ std::size_t write_response(const Query& query, const Response& response, Transpo
 std::size_t write_malformed(const MalformedQuery& query, std::span<std::uint8_t> space) noexcept {
   if (query.reply == MalformedQuery::Reply::kDrop || space.size() < kPlainUdpPayload) return 0;
   bool bad_version = query.reply == MalformedQuery::Reply::kBadVers;
-  Rcode rcode = bad_version                                      ? Rcode::kBadVers
+  Rcode rcode = bad_version                                     ? Rcode::kBadVers
                 : query.reply == MalformedQuery::Reply::kNotImp ? Rcode::kNotImp
-                                                                 : Rcode::kFormErr;
+                                                                : Rcode::kFormErr;
   WireWriter out(space);
   out.u16(query.id);
   unsigned flags = header::kResponse | header::kRecursionAvailable | static_cast<unsigned>(query.opcode & 0xf) << 11 |

@@ -1,7 +1,7 @@
 // Response: what a task's question is answered with, and its canonical wire form.
 //
-// A reply carries id, RD, CD and the question exactly as asked (case of the name too, "0x20"), and otherwise only what we put
-// there (dns-021). RA is set, AA and AD never are.
+// A reply carries id, RD, CD and the question exactly as asked (case of the name too, "0x20"), and otherwise only what
+// we put there (dns-021). RA is set, AA and AD never are.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +37,9 @@ struct Response {
 // A buffer of this size takes every reply that write_response makes for UDP.
 inline constexpr std::size_t kResponseBuffer = kUdpPayload;
 
-// Writes the reply to `out` and returns its size. Over UDP the reply stays within what the client takes and kUdpPayload; over
-// TCP (and always) within out.size(). Too long: the extended error's text goes first, then all records with TC set.
-// `out` must hold at least 512 bytes; 0 is returned (send nothing) when it does not.
+// Writes the reply to `out` and returns its size. Over UDP the reply stays within what the client takes and
+// kUdpPayload; over TCP (and always) within out.size(). Too long: the extended error's text goes first, then all
+// records with TC set. `out` must hold at least 512 bytes; 0 is returned (send nothing) when it does not.
 std::size_t write_response(const Query& query, const Response& response, Transport transport,
                            std::span<std::uint8_t> out) noexcept;
 

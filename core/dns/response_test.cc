@@ -31,7 +31,10 @@ std::string text_of(const ldns_rdf* rdf) {
 
 Query question(std::string_view name, Type type, int udp_size = 0) {
   Message message;
-  message.header(0xbeef, 0x0110, 1, 0, 0, udp_size != 0 ? 1 : 0).name(name).u16(static_cast<std::uint16_t>(type)).u16(1);
+  message.header(0xbeef, 0x0110, 1, 0, 0, udp_size != 0 ? 1 : 0)
+      .name(name)
+      .u16(static_cast<std::uint16_t>(type))
+      .u16(1);
   if (udp_size != 0) message.opt(static_cast<std::uint16_t>(udp_size), 0x8000, "");
   return std::get<Query>(parse_query(testing::bytes(message.text)));
 }
@@ -40,7 +43,8 @@ struct Written {
   std::vector<std::uint8_t> wire;
   Packet packet;
 };
-Written written(const Query& query, const Response& response, Transport transport = Transport::kUdp, std::size_t room = kResponseBuffer) {
+Written written(const Query& query, const Response& response, Transport transport = Transport::kUdp,
+                std::size_t room = kResponseBuffer) {
   std::vector<std::uint8_t> out(room);
   out.resize(write_response(query, response, transport, out));
   auto packet = read_by_ldns(out);
@@ -49,13 +53,15 @@ Written written(const Query& query, const Response& response, Transport transpor
 
 std::vector<IpAddress> many_v4(int count) {
   std::vector<IpAddress> out;
-  for (int i = 0; i < count; ++i) out.push_back(IpAddress::v4({198, 18, static_cast<std::uint8_t>(i / 256), static_cast<std::uint8_t>(i % 256)}));
+  for (int i = 0; i < count; ++i)
+    out.push_back(IpAddress::v4({198, 18, static_cast<std::uint8_t>(i / 256), static_cast<std::uint8_t>(i % 256)}));
   return out;
 }
 
 TEST(WriteResponse, AnswersWithAddressesAsLdnsReadsThem) {
   std::vector<IpAddress> both = {IpAddress::parse("198.18.0.20").value(), IpAddress::parse("fd53:7079::14").value()};
-  auto [wire, packet] = written(question("aLLowed.TEST", Type::kA, 1232), {.rcode = Rcode::kNoError, .ttl = 30, .addresses = both});
+  auto [wire, packet] =
+      written(question("aLLowed.TEST", Type::kA, 1232), {.rcode = Rcode::kNoError, .ttl = 30, .addresses = both});
   ASSERT_TRUE(packet);
   EXPECT_EQ(ldns_pkt_id(packet.get()), 0xbeef);
   EXPECT_TRUE(ldns_pkt_qr(packet.get()));
@@ -89,9 +95,12 @@ TEST(WriteResponse, EchoesTheQuestionByteForByte) {
 }
 
 TEST(WriteResponse, NamesThePolicyInAnExtendedError) {
-  auto [wire, packet] = written(question("denied.test", Type::kA, 1232),
-                                {.rcode = Rcode::kNxDomain, .ttl = 30, .negative_soa = true,
-                                 .extended_error = ExtendedError{ExtendedCode::kBlocked, "no rule allows denied.test"}});
+  auto [wire, packet] =
+      written(question("denied.test", Type::kA, 1232),
+              {.rcode = Rcode::kNxDomain,
+               .ttl = 30,
+               .negative_soa = true,
+               .extended_error = ExtendedError{ExtendedCode::kBlocked, "no rule allows denied.test"}});
   EXPECT_EQ(ldns_pkt_get_rcode(packet.get()), LDNS_RCODE_NXDOMAIN);
   ASSERT_EQ(ldns_pkt_nscount(packet.get()), 1);
   const ldns_rr* soa = ldns_rr_list_rr(ldns_pkt_authority(packet.get()), 0);
@@ -106,8 +115,9 @@ TEST(WriteResponse, NamesThePolicyInAnExtendedError) {
 }
 
 TEST(WriteResponse, SaysNothingExtraToAClientWithoutEdns) {
-  auto [wire, packet] = written(question("denied.test", Type::kA),
-                                {.rcode = Rcode::kNxDomain, .extended_error = ExtendedError{ExtendedCode::kBlocked, "text"}});
+  auto [wire, packet] =
+      written(question("denied.test", Type::kA),
+              {.rcode = Rcode::kNxDomain, .extended_error = ExtendedError{ExtendedCode::kBlocked, "text"}});
   EXPECT_EQ(ldns_pkt_arcount(packet.get()), 0);
   EXPECT_FALSE(ldns_pkt_edns(packet.get()));
 }
@@ -115,8 +125,9 @@ TEST(WriteResponse, SaysNothingExtraToAClientWithoutEdns) {
 TEST(WriteResponse, CutsLongTextBetweenCharacters) {
   std::string text(ExtendedError::kMaxText - 1, 'a');
   text += "\xc3\xa9\xc3\xa9";
-  auto [wire, packet] = written(question("denied.test", Type::kA, 1232),
-                                {.rcode = Rcode::kNxDomain, .extended_error = ExtendedError{ExtendedCode::kBlocked, text}});
+  auto [wire, packet] =
+      written(question("denied.test", Type::kA, 1232),
+              {.rcode = Rcode::kNxDomain, .extended_error = ExtendedError{ExtendedCode::kBlocked, text}});
   EXPECT_EQ(ldns_rdf_size(ldns_pkt_edns_data(packet.get())), 6 + ExtendedError::kMaxText - 1);
 }
 
@@ -138,7 +149,8 @@ TEST(WriteResponse, TruncatesToWhatTheClientTakes) {
 
 TEST(WriteResponse, NeverExceedsOurOwnUdpSize) {
   auto addresses = many_v4(200);
-  auto reply = written(question("allowed.test", Type::kA, 65535), {.rcode = Rcode::kNoError, .addresses = addresses}, Transport::kUdp, 65535);
+  auto reply = written(question("allowed.test", Type::kA, 65535), {.rcode = Rcode::kNoError, .addresses = addresses},
+                       Transport::kUdp, 65535);
   EXPECT_TRUE(ldns_pkt_tc(reply.packet.get()));
   EXPECT_LE(reply.wire.size(), kUdpPayload);
 }
@@ -146,7 +158,9 @@ TEST(WriteResponse, NeverExceedsOurOwnUdpSize) {
 TEST(WriteResponse, DropsTheTextBeforeTheRecords) {
   auto addresses = many_v4(20);  // 320 bytes; with question and text more than 512
   auto reply = written(question("allowed.test", Type::kA, 512),
-                       {.rcode = Rcode::kNoError, .addresses = addresses, .extended_error = ExtendedError{ExtendedCode::kOther, std::string(180, 't')}});
+                       {.rcode = Rcode::kNoError,
+                        .addresses = addresses,
+                        .extended_error = ExtendedError{ExtendedCode::kOther, std::string(180, 't')}});
   EXPECT_FALSE(ldns_pkt_tc(reply.packet.get()));
   EXPECT_EQ(ldns_pkt_ancount(reply.packet.get()), 20);
   EXPECT_EQ(ldns_rdf_size(ldns_pkt_edns_data(reply.packet.get())), 6u);
@@ -155,14 +169,17 @@ TEST(WriteResponse, DropsTheTextBeforeTheRecords) {
 TEST(WriteResponse, LongestQuestionFitsTheSmallestReply) {
   std::string label(63, 'a'), longest = label + "." + label + "." + label + "." + std::string(61, 'b');
   auto reply = written(question(longest, Type::kA, 512),
-                       {.rcode = Rcode::kNxDomain, .negative_soa = true, .extended_error = ExtendedError{ExtendedCode::kBlocked, std::string(300, 't')}});
+                       {.rcode = Rcode::kNxDomain,
+                        .negative_soa = true,
+                        .extended_error = ExtendedError{ExtendedCode::kBlocked, std::string(300, 't')}});
   EXPECT_EQ(ldns_pkt_get_rcode(reply.packet.get()), LDNS_RCODE_NXDOMAIN);
   EXPECT_FALSE(ldns_pkt_tc(reply.packet.get()));
 }
 
 TEST(WriteResponse, AnswersReverseQuestions) {
   Name target = Name::of(HostName::parse("sallyport.internal").value());
-  auto [wire, packet] = written(question("2.0.18.198.in-addr.arpa", Type::kPtr), {.rcode = Rcode::kNoError, .ttl = 30, .pointer = &target});
+  auto [wire, packet] = written(question("2.0.18.198.in-addr.arpa", Type::kPtr),
+                                {.rcode = Rcode::kNoError, .ttl = 30, .pointer = &target});
   const ldns_rr* record = ldns_rr_list_rr(ldns_pkt_answer(packet.get()), 0);
   EXPECT_EQ(ldns_rr_get_type(record), LDNS_RR_TYPE_PTR);
   EXPECT_EQ(text_of(ldns_rr_rdf(record, 0)), "sallyport.internal.");
@@ -176,7 +193,8 @@ TEST(WriteResponse, DeniesABufferThatCannotHoldAReply) {
 TEST(WriteMalformed, RepliesWithAHeaderOnly) {
   std::vector<std::uint8_t> out(kResponseBuffer);
   auto reply = [&](std::uint16_t flags, std::uint32_t opt_ttl) {
-    auto message = Message().header(0x4242, flags, 1, 0, 0, 1).name("secret.test").u16(1).u16(1).opt(1232, opt_ttl, "").text;
+    auto message =
+        Message().header(0x4242, flags, 1, 0, 0, 1).name("secret.test").u16(1).u16(1).opt(1232, opt_ttl, "").text;
     auto malformed = std::get<MalformedQuery>(parse_query(testing::bytes(message)));
     return read_by_ldns({out.data(), write_malformed(malformed, out)});
   };
@@ -201,8 +219,10 @@ TEST(ParseQuery, ReadsWhatLdnsWrites) {
     std::uint16_t flags;
     int udp_size;
   } cases[] = {
-      {"allowed.test.", LDNS_RR_TYPE_A, LDNS_RD, 0},       {"WWW.Allowed.Test.", LDNS_RR_TYPE_AAAA, LDNS_RD | LDNS_CD, 4096},
-      {"_dmarc.x.test.", LDNS_RR_TYPE_TXT, 0, 512},        {".", LDNS_RR_TYPE_NS, LDNS_RD, 1232},
+      {"allowed.test.", LDNS_RR_TYPE_A, LDNS_RD, 0},
+      {"WWW.Allowed.Test.", LDNS_RR_TYPE_AAAA, LDNS_RD | LDNS_CD, 4096},
+      {"_dmarc.x.test.", LDNS_RR_TYPE_TXT, 0, 512},
+      {".", LDNS_RR_TYPE_NS, LDNS_RD, 1232},
       {"a.b.c.d.e.f.g.h.test.", LDNS_RR_TYPE_HTTPS, LDNS_RD, 1232},
   };
   for (const auto& c : cases) {

@@ -19,7 +19,9 @@ struct Message {
     text += static_cast<char>(value);
     return *this;
   }
-  Message& u16(std::uint16_t value) { return u8(static_cast<std::uint8_t>(value >> 8)).u8(static_cast<std::uint8_t>(value & 0xff)); }
+  Message& u16(std::uint16_t value) {
+    return u8(static_cast<std::uint8_t>(value >> 8)).u8(static_cast<std::uint8_t>(value & 0xff));
+  }
   Message& u32(std::uint32_t value) {
     return u16(static_cast<std::uint16_t>(value >> 16)).u16(static_cast<std::uint16_t>(value & 0xffff));
   }
@@ -36,8 +38,8 @@ struct Message {
     }
     return u8(0);
   }
-  Message& header(std::uint16_t id, std::uint16_t flags, std::uint16_t questions, std::uint16_t answers = 0, std::uint16_t authorities = 0,
-                  std::uint16_t additionals = 0) {
+  Message& header(std::uint16_t id, std::uint16_t flags, std::uint16_t questions, std::uint16_t answers = 0,
+                  std::uint16_t authorities = 0, std::uint16_t additionals = 0) {
     return u16(id).u16(flags).u16(questions).u16(answers).u16(authorities).u16(additionals);
   }
   Message& opt(std::uint16_t size, std::uint32_t ttl, std::string_view options) {

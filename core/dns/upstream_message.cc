@@ -36,7 +36,9 @@ struct Record {
   std::span<const std::uint8_t> rdata;
 };
 
-auto malformed(const char* what) { return fail(ErrorKind::kInvalid, std::string("answer of an upstream server: ") + what); }
+auto malformed(const char* what) {
+  return fail(ErrorKind::kInvalid, std::string("answer of an upstream server: ") + what);
+}
 
 // RFC 2181 section 8: a TTL with the highest bit set means zero.
 std::uint32_t sane_ttl(std::uint32_t ttl) noexcept { return (ttl & 0x80000000u) != 0 ? 0 : ttl; }
@@ -127,7 +129,8 @@ Result<UpstreamAnswer> follow(const Records& records, const Name& asked) {
     const Alias* next = nullptr;
     for (const Alias& alias : records.aliases) {
       if (!alias.owner.equals_ignoring_case(current)) continue;
-      if (next != nullptr && !next->target.equals_ignoring_case(alias.target)) return malformed("two CNAME records for one name");
+      if (next != nullptr && !next->target.equals_ignoring_case(alias.target))
+        return malformed("two CNAME records for one name");
       next = &alias;
       ttl = std::min(ttl, alias.ttl);
     }
@@ -162,7 +165,8 @@ UpstreamQuestion make_question(const HostName& name, Type type) {
   std::vector<std::uint8_t> cased(canonical.wire().begin(), canonical.wire().end());
   // Length bytes stand where the text has dots (shifted by one) and are below 64, so only letters change.
   for (std::size_t i = 0; i < mixed.size(); ++i)
-    if (mixed[i] >= 'a' && mixed[i] <= 'z' && (random[2 + i] & 1) != 0) cased[i + 1] = static_cast<std::uint8_t>(mixed[i] - 'a' + 'A');
+    if (mixed[i] >= 'a' && mixed[i] <= 'z' && (random[2 + i] & 1) != 0)
+      cased[i + 1] = static_cast<std::uint8_t>(mixed[i] - 'a' + 'A');
   std::size_t at = 0;
   question.name = *Name::read_plain(cased, at);
 
@@ -183,7 +187,8 @@ UpstreamQuestion make_question(const HostName& name, Type type) {
   return question;
 }
 
-Result<UpstreamAnswer> parse_answer(std::span<const std::uint8_t> message, const UpstreamQuestion& question, CaseCheck check) {
+Result<UpstreamAnswer> parse_answer(std::span<const std::uint8_t> message, const UpstreamQuestion& question,
+                                    CaseCheck check) {
   if (message.size() < kHeaderSize) return malformed("shorter than a header");
   WireReader reader(message);
   std::uint16_t id = *reader.u16(), flags = *reader.u16();

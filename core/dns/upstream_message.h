@@ -1,8 +1,8 @@
 // The questions Sallyport itself asks upstream, and the strict reading of the answers.
 //
 // A question is written from scratch: nothing a sandbox sent is in it but the checked name (dns-005). An answer is
-// hostile: only addresses at the end of the CNAME chain that starts at the asked name count, in the answer section only;
-// every other record is skipped over, never returned (dns-025).
+// hostile: only addresses at the end of the CNAME chain that starts at the asked name count, in the answer section
+// only; every other record is skipped over, never returned (dns-025).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,8 @@
 
 namespace sallyport::dns {
 
-// A question with random id and randomly chosen letter case ("0x20"), RD set, EDNS with kUdpPayload and no option (the last 11 bytes).
+// A question with random id and randomly chosen letter case ("0x20"), RD set, EDNS with kUdpPayload and no option (the
+// last 11 bytes).
 struct UpstreamQuestion {
   std::uint16_t id = 0;
   Name name;  // in the random case
@@ -32,7 +33,8 @@ struct UpstreamAnswer {
   Kind kind = Kind::kServerFailure;
   Rcode rcode = Rcode::kServFail;
   std::vector<IpAddress> addresses;  // without duplicates; all, so that all can be checked (dns-012)
-  std::uint32_t ttl = 0;             // seconds; the least of the chain and the addresses; for a negative answer of the SOA (RFC 2308), 0 without
+  std::uint32_t ttl =
+      0;  // seconds; the least of the chain and the addresses; for a negative answer of the SOA (RFC 2308), 0 without
 };
 inline constexpr std::size_t kMaxChain = 16;      // CNAME records followed
 inline constexpr std::size_t kMaxRecords = 1024;  // records read of one message
@@ -41,6 +43,7 @@ enum class CaseCheck { kExact, kIgnore };
 
 // Reads the reply to `question`, asked for A or AAAA. kInvalid: not a reply to exactly this question (id, name with its
 // case under kExact, type, class), TC set, malformed anywhere, trailing bytes, or over a limit.
-Result<UpstreamAnswer> parse_answer(std::span<const std::uint8_t> message, const UpstreamQuestion& question, CaseCheck check);
+Result<UpstreamAnswer> parse_answer(std::span<const std::uint8_t> message, const UpstreamQuestion& question,
+                                    CaseCheck check);
 
 }  // namespace sallyport::dns

@@ -17,11 +17,13 @@ using Kind = UpstreamAnswer::Kind;
 HostName host(std::string_view text) { return HostName::parse(text).value(); }
 
 std::string name_of(std::string_view dotted) { return Message().name(dotted).text; }
-std::string v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) { return Message().u8(a).u8(b).u8(c).u8(d).text; }
+std::string v4(std::uint8_t a, std::uint8_t b, std::uint8_t c, std::uint8_t d) {
+  return Message().u8(a).u8(b).u8(c).u8(d).text;
+}
 
 // The reply's beginning as an honest server would write it.
-Message reply_to(const UpstreamQuestion& question, std::uint16_t answers, std::uint16_t authorities = 0, std::uint16_t additionals = 0,
-                 std::uint16_t flags = 0x8180) {
+Message reply_to(const UpstreamQuestion& question, std::uint16_t answers, std::uint16_t authorities = 0,
+                 std::uint16_t additionals = 0, std::uint16_t flags = 0x8180) {
   Message message;
   auto name = question.name.wire();
   message.header(question.id, flags, 1, answers, authorities, additionals)
@@ -31,7 +33,8 @@ Message reply_to(const UpstreamQuestion& question, std::uint16_t answers, std::u
   return message;
 }
 
-Result<UpstreamAnswer> read(const Message& message, const UpstreamQuestion& question, CaseCheck check = CaseCheck::kExact) {
+Result<UpstreamAnswer> read(const Message& message, const UpstreamQuestion& question,
+                            CaseCheck check = CaseCheck::kExact) {
   return parse_answer(testing::bytes(message.text), question, check);
 }
 
@@ -72,7 +75,10 @@ TEST(MakeQuestion, VariesIdAndCase) {
 
 TEST(ParseAnswer, ReadsAddressesAndTheLeastTtl) {
   auto question = make_question(host("allowed.test"), Type::kA);
-  auto answer = read(reply_to(question, 2).record("allowed.test", 1, 300, v4(192, 0, 2, 1)).record("ALLOWED.test", 1, 60, v4(192, 0, 2, 2)), question);
+  auto answer = read(reply_to(question, 2)
+                         .record("allowed.test", 1, 300, v4(192, 0, 2, 1))
+                         .record("ALLOWED.test", 1, 60, v4(192, 0, 2, 2)),
+                     question);
   ASSERT_TRUE(answer) << answer.error().detail;
   EXPECT_EQ(answer.value().kind, Kind::kAddresses);
   EXPECT_EQ(texts(answer.value()), (std::vector<std::string>{"192.0.2.1", "192.0.2.2"}));
@@ -108,7 +114,10 @@ TEST(ParseAnswer, DropsRecordsOutsideTheChain) {
 
 TEST(ParseAnswer, IgnoresAddressesOfANameThatIsAnAlias) {
   auto question = make_question(host("allowed.test"), Type::kA);
-  auto answer = read(reply_to(question, 2).record("allowed.test", 1, 300, v4(192, 0, 2, 1)).record("allowed.test", 5, 300, name_of("gone.test")), question);
+  auto answer = read(reply_to(question, 2)
+                         .record("allowed.test", 1, 300, v4(192, 0, 2, 1))
+                         .record("allowed.test", 5, 300, name_of("gone.test")),
+                     question);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer.value().kind, Kind::kNoData);
   EXPECT_TRUE(answer.value().addresses.empty());
@@ -116,9 +125,13 @@ TEST(ParseAnswer, IgnoresAddressesOfANameThatIsAnAlias) {
 
 TEST(ParseAnswer, DeniesLoopsAndForksOfCnames) {
   auto question = make_question(host("a.test"), Type::kA);
-  EXPECT_FALSE(read(reply_to(question, 2).record("a.test", 5, 1, name_of("b.test")).record("b.test", 5, 1, name_of("a.test")), question));
+  EXPECT_FALSE(
+      read(reply_to(question, 2).record("a.test", 5, 1, name_of("b.test")).record("b.test", 5, 1, name_of("a.test")),
+           question));
   EXPECT_FALSE(read(reply_to(question, 1).record("a.test", 5, 1, name_of("a.test")), question));
-  EXPECT_FALSE(read(reply_to(question, 2).record("a.test", 5, 1, name_of("b.test")).record("a.test", 5, 1, name_of("c.test")), question));
+  EXPECT_FALSE(
+      read(reply_to(question, 2).record("a.test", 5, 1, name_of("b.test")).record("a.test", 5, 1, name_of("c.test")),
+           question));
   auto chain = [&](int length) {
     auto message = reply_to(question, static_cast<std::uint16_t>(length));
     std::string owner = "a.test";
@@ -174,7 +187,8 @@ TEST(ParseAnswer, TellsNegativeAnswersApart) {
   EXPECT_EQ(empty.value().ttl, 7u);
   EXPECT_EQ(read(reply_to(question, 0), question).value().ttl, 0u);
   for (std::uint16_t rcode : std::initializer_list<std::uint16_t>{1, 2, 4, 5, 9})
-    EXPECT_EQ(read(reply_to(question, 0, 0, 0, static_cast<std::uint16_t>(0x8180 | rcode)), question).value().kind, Kind::kServerFailure);
+    EXPECT_EQ(read(reply_to(question, 0, 0, 0, static_cast<std::uint16_t>(0x8180 | rcode)), question).value().kind,
+              Kind::kServerFailure);
   // An extended RCODE is a failure even though the header says 0.
   EXPECT_EQ(read(reply_to(question, 0, 0, 1).opt(1232, 0x01000000, ""), question).value().rcode, Rcode::kBadVers);
 }
@@ -188,7 +202,10 @@ TEST(ParseAnswer, AddressesBesideNxdomainAreNoAddresses) {
 
 TEST(ParseAnswer, DeniesEveryCutAndEveryExtraByte) {
   auto question = make_question(host("allowed.test"), Type::kAaaa);
-  auto whole = reply_to(question, 2, 0, 1).record("allowed.test", 5, 1, name_of("b.test")).record("b.test", 28, 1, std::string(16, ' ')).opt(1232, 0, "");
+  auto whole = reply_to(question, 2, 0, 1)
+                   .record("allowed.test", 5, 1, name_of("b.test"))
+                   .record("b.test", 28, 1, std::string(16, ' '))
+                   .opt(1232, 0, "");
   ASSERT_TRUE(read(whole, question));
   for (std::size_t size = 0; size < whole.text.size(); ++size) {
     Message cut{whole.text.substr(0, size)};
@@ -210,7 +227,9 @@ TEST(ParseAnswer, DeniesMoreRecordsThanItsLimit) {
   auto question = make_question(host("a.test"), Type::kA);
   auto many = [&](std::size_t count) {
     auto message = reply_to(question, static_cast<std::uint16_t>(count));
-    for (std::size_t i = 0; i < count; ++i) message.record("a.test", 1, 1, v4(192, 0, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i & 0xff)));
+    for (std::size_t i = 0; i < count; ++i)
+      message.record("a.test", 1, 1,
+                     v4(192, 0, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i & 0xff)));
     return message;
   };
   EXPECT_EQ(read(many(kMaxRecords), question).value().addresses.size(), kMaxRecords);
@@ -219,7 +238,9 @@ TEST(ParseAnswer, DeniesMoreRecordsThanItsLimit) {
 
 TEST(ParseAnswer, TreatsANegativeTtlAsZeroAndDropsDuplicates) {
   auto question = make_question(host("a.test"), Type::kA);
-  auto answer = read(reply_to(question, 2).record("a.test", 1, 0x80000000u, v4(192, 0, 2, 1)).record("a.test", 1, 5, v4(192, 0, 2, 1)), question);
+  auto answer = read(
+      reply_to(question, 2).record("a.test", 1, 0x80000000u, v4(192, 0, 2, 1)).record("a.test", 1, 5, v4(192, 0, 2, 1)),
+      question);
   EXPECT_EQ(answer.value().ttl, 0u);
   EXPECT_EQ(answer.value().addresses.size(), 1u);
 }
@@ -231,8 +252,8 @@ TEST(ParseAnswer, ReadsWhatLdnsWrites) {
   ASSERT_EQ(ldns_wire2pkt(&packet, question.wire.data(), question.wire.size()), LDNS_STATUS_OK);
   std::unique_ptr<ldns_pkt, decltype(&ldns_pkt_free)> owner(packet, &ldns_pkt_free);
   ldns_pkt_set_qr(packet, true);
-  for (const char* line : {"www.allowed.test. 40 IN CNAME edge.cdn.test.", "edge.cdn.test. 50 IN AAAA 2001:db8::1", "edge.cdn.test. 60 IN AAAA 2001:db8::2",
-                           "edge.cdn.test. 60 IN TXT \"no\""}) {
+  for (const char* line : {"www.allowed.test. 40 IN CNAME edge.cdn.test.", "edge.cdn.test. 50 IN AAAA 2001:db8::1",
+                           "edge.cdn.test. 60 IN AAAA 2001:db8::2", "edge.cdn.test. 60 IN TXT \"no\""}) {
     ldns_rr* record = nullptr;
     ASSERT_EQ(ldns_rr_new_frm_str(&record, line, 0, nullptr, nullptr), LDNS_STATUS_OK);
     ldns_pkt_push_rr(packet, LDNS_SECTION_ANSWER, record);

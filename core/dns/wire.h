@@ -11,7 +11,8 @@ namespace sallyport::dns {
 // Reads forward through a message. A read past the end gives nothing and leaves the position.
 class WireReader {
  public:
-  explicit WireReader(std::span<const std::uint8_t> message, std::size_t at = 0) noexcept : message_(message), at_(at) {}
+  explicit WireReader(std::span<const std::uint8_t> message, std::size_t at = 0) noexcept
+      : message_(message), at_(at) {}
 
   std::optional<std::uint16_t> u16() noexcept {
     if (left() < 2) return std::nullopt;

@@ -100,21 +100,24 @@ TEST(AddressClassification, KnowsEveryRegisteredRangeAndItsNeighbours) {
       EXPECT_EQ(classify(step(first, 1)), Class::kThisNetwork);
     }
     EXPECT_EQ(classify(last), row.inside) << row.prefix << " last";
-    bool at_the_end = std::string_view(row.prefix) == "255.255.255.255/32" || std::string_view(row.prefix) == "ff00::/8";
-    if (!at_the_end) { EXPECT_EQ(classify(step(last, 1)), row.after) << row.prefix << " after"; }
+    bool at_the_end =
+        std::string_view(row.prefix) == "255.255.255.255/32" || std::string_view(row.prefix) == "ff00::/8";
+    if (!at_the_end) {
+      EXPECT_EQ(classify(step(last, 1)), row.after) << row.prefix << " after";
+    }
   }
 }
 
 TEST(AddressClassification, FindsOrdinaryAddressesPublic) {
-  for (auto text : {"1.1.1.1", "8.8.8.8", "9.255.255.255", "100.63.255.255", "100.128.0.0", "223.255.255.255", "2000::1", "2606:4700::1111",
-                    "2a00:1450:4001::200e", "3ffe::1"})
+  for (auto text : {"1.1.1.1", "8.8.8.8", "9.255.255.255", "100.63.255.255", "100.128.0.0", "223.255.255.255",
+                    "2000::1", "2606:4700::1111", "2a00:1450:4001::200e", "3ffe::1"})
     EXPECT_EQ(class_of(text), Class::kPublic) << text;
 }
 
 // input-015, literally
 TEST(AddressClassification, DeniesTheEdgesOfTheCatalogue) {
-  for (auto text : {"100.64.0.0", "100.127.255.255", "198.18.0.0", "224.0.0.1", "240.0.0.1", "255.255.255.255", "0.1.2.3", "fc00::1", "fe80::1",
-                    "fec0::1", "ff02::1", "100::1"}) {
+  for (auto text : {"100.64.0.0", "100.127.255.255", "198.18.0.0", "224.0.0.1", "240.0.0.1", "255.255.255.255",
+                    "0.1.2.3", "fc00::1", "fe80::1", "fec0::1", "ff02::1", "100::1"}) {
     auto denied = AddressPolicy().check(ip(text), Port::of(80));
     ASSERT_FALSE(denied) << text;
     EXPECT_EQ(denied.error().kind, ErrorKind::kDenied);
@@ -164,7 +167,10 @@ TEST(AddressPolicy, DeniesWhatAnAllowedNameMustNotPointTo) {
   struct {
     const char* text;
     const char* named;
-  } cases[] = {{"10.0.0.5", "private"}, {"169.254.169.254", "metadata"}, {"127.0.0.1", "loopback"}, {"100.64.0.1", "carrier-grade-nat"},
+  } cases[] = {{"10.0.0.5", "private"},
+               {"169.254.169.254", "metadata"},
+               {"127.0.0.1", "loopback"},
+               {"100.64.0.1", "carrier-grade-nat"},
                {"0.0.0.0", "unspecified"}};
   for (const auto& c : cases) {
     auto denied = AddressPolicy().check_address(ip(c.text));
@@ -198,10 +204,27 @@ TEST(AddressPolicy, PermittedEmbeddingStillNeedsItsInnerAddress) {
 
 TEST(AddressPolicy, FloorIsNotOpenedByPermittingEverything) {
   AddressPolicy all({.permit = {range("0.0.0.0/0"), range("::/0")}, .own_addresses = {}, .own_sockets = {}});
-  for (auto text : {"169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "168.63.129.16", "192.0.0.192", "fd00:ec2::254",
-                    "fd20:ce::254", "::ffff:169.254.169.254", "::169.254.169.254", "::ffff:0:169.254.169.254", "64:ff9b::169.254.169.254",
-                    "64:ff9b:1::169.254.169.254", "64:ff9b:1:a9fe:a9:fe00::", "64:ff9b:1:a9:fe:a9fe::", "64:ff9b:1:0:a9:fea9:fe00::",
-                    "2002:a9fe:a9fe::1", "2001:0:1:1::5601:5601", "2001:0:a9fe:a9fe::1", "2a00::5efe:a9fe:a9fe", "2001:db8::5efe:a9fe:a9fe"}) {
+  for (auto text : {"169.254.169.254",
+                    "169.254.170.2",
+                    "169.254.170.23",
+                    "100.100.100.200",
+                    "168.63.129.16",
+                    "192.0.0.192",
+                    "fd00:ec2::254",
+                    "fd20:ce::254",
+                    "::ffff:169.254.169.254",
+                    "::169.254.169.254",
+                    "::ffff:0:169.254.169.254",
+                    "64:ff9b::169.254.169.254",
+                    "64:ff9b:1::169.254.169.254",
+                    "64:ff9b:1:a9fe:a9:fe00::",
+                    "64:ff9b:1:a9:fe:a9fe::",
+                    "64:ff9b:1:0:a9:fea9:fe00::",
+                    "2002:a9fe:a9fe::1",
+                    "2001:0:1:1::5601:5601",
+                    "2001:0:a9fe:a9fe::1",
+                    "2a00::5efe:a9fe:a9fe",
+                    "2001:db8::5efe:a9fe:a9fe"}) {
     auto denied = all.check(ip(text), Port::of(80));
     ASSERT_FALSE(denied) << text;
     EXPECT_EQ(refused_class(denied.error()), Class::kMetadata) << text;
@@ -209,7 +232,8 @@ TEST(AddressPolicy, FloorIsNotOpenedByPermittingEverything) {
   for (auto text : {"0.0.0.0", "::", "224.0.0.1", "ff02::1", "255.255.255.255", "::ffff:0.0.0.0", "::ffff:224.0.0.1"})
     EXPECT_FALSE(all.check(ip(text), Port::of(80))) << text;
   // Controls: the neighbours are open, and so is all else.
-  for (auto text : {"169.254.169.255", "100.100.100.201", "168.63.129.17", "fd00:ec2::255", "127.0.0.1", "10.0.0.1", "::1", "64:ff9b::a00:1"})
+  for (auto text : {"169.254.169.255", "100.100.100.201", "168.63.129.17", "fd00:ec2::255", "127.0.0.1", "10.0.0.1",
+                    "::1", "64:ff9b::a00:1"})
     EXPECT_TRUE(all.check(ip(text), Port::of(80))) << text;
 }
 

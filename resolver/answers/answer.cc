@@ -43,10 +43,12 @@ Plan refusal(Verdict verdict, Rcode rcode, ReasonCode reason, dns::ExtendedCode 
   return plan;
 }
 Plan no_such_name(std::string text) {
-  return refusal(Verdict::kNoSuchName, Rcode::kNxDomain, ReasonCode::kNameNotFound, dns::ExtendedCode::kFiltered, std::move(text));
+  return refusal(Verdict::kNoSuchName, Rcode::kNxDomain, ReasonCode::kNameNotFound, dns::ExtendedCode::kFiltered,
+                 std::move(text));
 }
 Plan unsupported(std::string text) {
-  return refusal(Verdict::kUnsupported, Rcode::kRefused, ReasonCode::kMalformed, dns::ExtendedCode::kNotSupported, std::move(text));
+  return refusal(Verdict::kUnsupported, Rcode::kRefused, ReasonCode::kMalformed, dns::ExtendedCode::kNotSupported,
+                 std::move(text));
 }
 Plan empty() {
   Plan plan;
@@ -75,7 +77,8 @@ Plan reverse(const HostName& name, Type type, const SyntheticPool& pool) {
   auto address = reverse_address(name);
   auto meaning = address ? pool.lookup(*address) : SyntheticPool::Meaning{};
   bool ours = meaning.kind == Kind::kResolver || meaning.kind == Kind::kInternal;
-  if (!ours && meaning.kind != Kind::kName) return no_such_name("reverse names are known for addresses of this task only");
+  if (!ours && meaning.kind != Kind::kName)
+    return no_such_name("reverse names are known for addresses of this task only");
   if (type != Type::kPtr) return empty();
   Plan plan = empty();
   plan.verdict = Verdict::kAnswered;
@@ -88,30 +91,40 @@ Plan ordinary(const HostName& name, Type type, const DecideName& decide, Synthet
   NameDecision decision = decide(name);
   if (!decision.allowed()) {
     if (decision.text.empty()) decision.text = in_words(decision.reason);
-    return refusal(Verdict::kDenied, Rcode::kNxDomain, decision.reason, dns::ExtendedCode::kBlocked, std::move(decision.text));
+    return refusal(Verdict::kDenied, Rcode::kNxDomain, decision.reason, dns::ExtendedCode::kBlocked,
+                   std::move(decision.text));
   }
   if (type != Type::kA && type != Type::kAaaa) return empty();
   std::size_t before = pool.size();
   auto pair = pool.assign(name);
-  if (!pair) return refusal(Verdict::kOverBudget, Rcode::kRefused, ReasonCode::kOverloaded, dns::ExtendedCode::kProhibited, pair.error().detail);
+  if (!pair)
+    return refusal(Verdict::kOverBudget, Rcode::kRefused, ReasonCode::kOverloaded, dns::ExtendedCode::kProhibited,
+                   pair.error().detail);
   Plan plan = address_of(type, pair.value());
   plan.new_name = pool.size() != before;
   return plan;
 }
 
 Plan plan_for(const HostName& name, Type type, const DecideName& decide, SyntheticPool& pool) {
-  static constexpr SyntheticPair kLoopback{IpAddress::v4({127, 0, 0, 1}), IpAddress::v6({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1})};
+  static constexpr SyntheticPair kLoopback{IpAddress::v4({127, 0, 0, 1}),
+                                           IpAddress::v6({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1})};
   if (!is_data_type(type)) return unsupported("questions of this type are not answered");
   switch (special_name(name)) {
-    case SpecialName::kInternal: return address_of(type, pool.internal());
-    case SpecialName::kLocalhost: return address_of(type, kLoopback);
-    case SpecialName::kReverse: return reverse(name, type, pool);
-    case SpecialName::kNowhere: return no_such_name("a special-use name that is not looked up");
-    case SpecialName::kDohSwitch: return no_such_name("names are resolved by this resolver only");
+    case SpecialName::kInternal:
+      return address_of(type, pool.internal());
+    case SpecialName::kLocalhost:
+      return address_of(type, kLoopback);
+    case SpecialName::kReverse:
+      return reverse(name, type, pool);
+    case SpecialName::kNowhere:
+      return no_such_name("a special-use name that is not looked up");
+    case SpecialName::kDohSwitch:
+      return no_such_name("names are resolved by this resolver only");
     case SpecialName::kFloor:
       return refusal(Verdict::kDenied, Rcode::kNxDomain, ReasonCode::kFloor, dns::ExtendedCode::kBlocked,
                      in_words(ReasonCode::kFloor));
-    case SpecialName::kNone: break;
+    case SpecialName::kNone:
+      break;
   }
   return ordinary(name, type, decide, pool);
 }
@@ -131,13 +144,20 @@ std::size_t write(const dns::Query& query, const Plan& plan, dns::Transport tran
 
 std::string_view to_string(AnswerRecord::Verdict verdict) noexcept {
   switch (verdict) {
-    case Verdict::kAnswered: return "answered";
-    case Verdict::kEmpty: return "empty";
-    case Verdict::kNoSuchName: return "no_such_name";
-    case Verdict::kDenied: return "denied";
-    case Verdict::kOverBudget: return "over_budget";
-    case Verdict::kUnsupported: return "unsupported";
-    case Verdict::kMalformed: return "malformed";
+    case Verdict::kAnswered:
+      return "answered";
+    case Verdict::kEmpty:
+      return "empty";
+    case Verdict::kNoSuchName:
+      return "no_such_name";
+    case Verdict::kDenied:
+      return "denied";
+    case Verdict::kOverBudget:
+      return "over_budget";
+    case Verdict::kUnsupported:
+      return "unsupported";
+    case Verdict::kMalformed:
+      return "malformed";
   }
   return "unknown";
 }

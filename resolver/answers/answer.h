@@ -1,7 +1,7 @@
 // The DNS answers a task gets. Everything is answered here, from policy and pool: nothing a task asks goes anywhere.
 //
-// Input is hostile bytes from the sandbox, over UDP or TCP (without the length prefix). Pure but for the pool and the callback;
-// no I/O, no clock. Used on the task's home thread.
+// Input is hostile bytes from the sandbox, over UDP or TCP (without the length prefix). Pure but for the pool and the
+// callback; no I/O, no clock. Used on the task's home thread.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,13 @@ using DecideName = std::function<NameDecision(const HostName&)>;
 // What was asked and answered, for counters and the audit record.
 struct AnswerRecord {
   enum class Verdict {
-    kAnswered,    // addresses or a PTR
-    kEmpty,       // NOERROR without records: the name is allowed, the type has nothing
-    kNoSuchName,  // NXDOMAIN that no policy decided: special names, reverse names
-    kDenied,      // by policy or floor
-    kOverBudget,  // allowed, but the task's names are used up
-    kUnsupported, // REFUSED or NOTIMP: class, opcode or type that is not served
-    kMalformed,   // FORMERR or dropped
+    kAnswered,     // addresses or a PTR
+    kEmpty,        // NOERROR without records: the name is allowed, the type has nothing
+    kNoSuchName,   // NXDOMAIN that no policy decided: special names, reverse names
+    kDenied,       // by policy or floor
+    kOverBudget,   // allowed, but the task's names are used up
+    kUnsupported,  // REFUSED or NOTIMP: class, opcode or type that is not served
+    kMalformed,    // FORMERR or dropped
   };
   Verdict verdict = Verdict::kMalformed;
   dns::Rcode rcode = dns::Rcode::kFormErr;
@@ -46,7 +46,8 @@ struct AnswerRecord {
   std::optional<dns::Name> asked;  // as on the wire: print by escaped() only
   std::optional<HostName> name;    // if it is a host name
   bool new_name = false;           // it was given its addresses by this question
-  // kAllowed for kAnswered and kEmpty, kNameNotFound for kNoSuchName, kOverloaded for kOverBudget, the decision's for kDenied.
+  // kAllowed for kAnswered and kEmpty, kNameNotFound for kNoSuchName, kOverloaded for kOverBudget, the decision's for
+  // kDenied.
   policy::ReasonCode reason = policy::ReasonCode::kMalformed;
 };
 std::string_view to_string(AnswerRecord::Verdict verdict) noexcept;
@@ -59,8 +60,8 @@ struct Answered {
   AnswerRecord record;
 };
 
-// Answers one message. `out` of dns::kResponseBuffer bytes is enough for either transport. `decide` is asked at most once, only
-// for host names that are not special (see special_name).
+// Answers one message. `out` of dns::kResponseBuffer bytes is enough for either transport. `decide` is asked at most
+// once, only for host names that are not special (see special_name).
 Answered answer_message(std::span<const std::uint8_t> message, dns::Transport transport, const DecideName& decide,
                         SyntheticPool& pool, std::span<std::uint8_t> out);
 

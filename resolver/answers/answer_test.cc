@@ -49,8 +49,10 @@ class Answers : public ::testing::Test {
 
   Reply ask_bytes(std::span<const std::uint8_t> message, dns::Transport transport = dns::Transport::kUdp) {
     std::vector<std::uint8_t> out(dns::kResponseBuffer);
-    Answered answered = answer_message(message, transport, [this](const HostName& name) { return decide(name); }, pool_, out);
-    Reply reply{std::move(answered.record), nullptr, {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(answered.size)}};
+    Answered answered =
+        answer_message(message, transport, [this](const HostName& name) { return decide(name); }, pool_, out);
+    Reply reply{
+        std::move(answered.record), nullptr, {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(answered.size)}};
     ldns_pkt* packet = nullptr;
     if (answered.size != 0) {
       EXPECT_EQ(ldns_wire2pkt(&packet, out.data(), answered.size), LDNS_STATUS_OK);
@@ -60,7 +62,8 @@ class Answers : public ::testing::Test {
   }
 
   Reply ask(const std::string& name, int type = 1, dns::Transport transport = dns::Transport::kUdp, int klass = 1) {
-    std::unique_ptr<ldns_pkt, PacketFree> packet(ldns_pkt_query_new(ldns_dname_new_frm_str(name.c_str()), static_cast<ldns_rr_type>(type),
+    std::unique_ptr<ldns_pkt, PacketFree> packet(ldns_pkt_query_new(ldns_dname_new_frm_str(name.c_str()),
+                                                                    static_cast<ldns_rr_type>(type),
                                                                     static_cast<ldns_rr_class>(klass), LDNS_RD));
     ldns_pkt_set_edns_udp_size(packet.get(), 1232);
     std::uint8_t* wire = nullptr;
@@ -77,7 +80,9 @@ class Answers : public ::testing::Test {
     return {allowed ? policy::ReasonCode::kAllowed : policy::ReasonCode::kNoRule, ""};
   }
 
-  SyntheticPool pool_ = SyntheticPool::make(IpPrefix::parse("198.18.16.0/20").value(), IpPrefix::parse("fd53:7079:0:1::/64").value(), 50).value();
+  SyntheticPool pool_ =
+      SyntheticPool::make(IpPrefix::parse("198.18.16.0/20").value(), IpPrefix::parse("fd53:7079:0:1::/64").value(), 50)
+          .value();
   std::vector<HostName> asked_;
   bool allow_all_ = false;
 };
@@ -102,7 +107,8 @@ TEST_F(Answers, DeniedNameIsAnsweredHereWithTheReason) {
     auto reply = ask(name);
     EXPECT_EQ(reply.rcode(), LDNS_RCODE_NXDOMAIN) << name;
     EXPECT_TRUE(reply.answers().empty());
-    EXPECT_EQ(reply.extended_error(), std::make_pair(15, std::string("no_rule: No rule of the policy mentions this host")));
+    EXPECT_EQ(reply.extended_error(),
+              std::make_pair(15, std::string("no_rule: No rule of the policy mentions this host")));
     EXPECT_EQ(reply.record.verdict, Verdict::kDenied);
     EXPECT_EQ(reply.record.reason, policy::ReasonCode::kNoRule);
     EXPECT_EQ(reply.record.asked->escaped(), name);
@@ -148,7 +154,8 @@ TEST_F(Answers, OtherTypesGetNothing) {
 }
 
 TEST_F(Answers, OtherClassesAreRefused) {
-  for (int klass : {3, 4, 254, 255}) EXPECT_EQ(ask("allowed.test", 1, dns::Transport::kUdp, klass).rcode(), LDNS_RCODE_REFUSED) << klass;
+  for (int klass : {3, 4, 254, 255})
+    EXPECT_EQ(ask("allowed.test", 1, dns::Transport::kUdp, klass).rcode(), LDNS_RCODE_REFUSED) << klass;
 }
 
 // dns-006
@@ -172,7 +179,13 @@ TEST_F(Answers, ComparesTheCanonicalName) {
 TEST_F(Answers, AmbiguousLabelsNeverReachThePolicy) {
   allow_all_ = true;
   std::string header("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00", 12), tail("\0\1\0\1", 4);
-  for (const std::string& name : {std::string("\x13" "denied.allowed.test\0", 21), std::string("\x0b" "denied.\0xyz\x07" "allowed\x04test\0", 26)}) {
+  for (const std::string& name : {std::string("\x13"
+                                              "denied.allowed.test\0",
+                                              21),
+                                  std::string("\x0b"
+                                              "denied.\0xyz\x07"
+                                              "allowed\x04test\0",
+                                              26)}) {
     std::string message = header + name + tail;
     auto reply = ask_bytes({reinterpret_cast<const std::uint8_t*>(message.data()), message.size()});
     EXPECT_EQ(reply.rcode(), LDNS_RCODE_FORMERR);
@@ -195,14 +208,17 @@ TEST_F(Answers, NamesThatAreNoHostNamesAreDeniedUnasked) {
 // dns-018, dns-019, dns-020, dns-021
 TEST_F(Answers, MalformedMessagesAreAnsweredWithoutTheirBytes) {
   allow_all_ = true;
-  auto send = [&](std::string message) { return ask_bytes({reinterpret_cast<const std::uint8_t*>(message.data()), message.size()}); };
+  auto send = [&](std::string message) {
+    return ask_bytes({reinterpret_cast<const std::uint8_t*>(message.data()), message.size()});
+  };
   std::string one("\x12\x34\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00", 12);
   auto loop = send(one + std::string("\xc0\x0c\0\1\0\1", 6));
   EXPECT_EQ(loop.rcode(), LDNS_RCODE_FORMERR);
   EXPECT_EQ(loop.wire.size(), dns::kHeaderSize);
   std::string two = one;
   two[5] = 2;
-  EXPECT_EQ(send(two + std::string("\7allowed\4test\0\0\1\0\1\6denied\4test\0\0\1\0\1", 36)).rcode(), LDNS_RCODE_FORMERR);
+  EXPECT_EQ(send(two + std::string("\7allowed\4test\0\0\1\0\1\6denied\4test\0\0\1\0\1", 36)).rcode(),
+            LDNS_RCODE_FORMERR);
   auto trailing = send(one + std::string("\7allowed\4test\0\0\1\0\1", 18) + std::string(1000, 'S'));
   EXPECT_EQ(trailing.rcode(), LDNS_RCODE_FORMERR);
   EXPECT_EQ(trailing.wire.size(), dns::kHeaderSize);
@@ -234,8 +250,8 @@ TEST_F(Answers, SpecialNamesAreLocalWhateverThePolicyAllows) {
     EXPECT_EQ(ask(name, 28).answers(), std::vector<std::string>{"::1"});
     EXPECT_EQ(ask(name, 65).record.verdict, Verdict::kEmpty);
   }
-  for (auto name : {"foo.invalid", "printer.local", "x.onion", "x.alt", "local", "1.0.0.127.in-addr.arpa", "ipv4only.arpa", "_dns.resolver.arpa",
-                    "x.sallyport.internal"}) {
+  for (auto name : {"foo.invalid", "printer.local", "x.onion", "x.alt", "local", "1.0.0.127.in-addr.arpa",
+                    "ipv4only.arpa", "_dns.resolver.arpa", "x.sallyport.internal"}) {
     auto reply = ask(name);
     EXPECT_EQ(reply.rcode(), LDNS_RCODE_NXDOMAIN) << name;
     EXPECT_EQ(reply.record.verdict, Verdict::kNoSuchName) << name;
@@ -243,7 +259,8 @@ TEST_F(Answers, SpecialNamesAreLocalWhateverThePolicyAllows) {
   EXPECT_TRUE(asked_.empty());
   EXPECT_EQ(pool_.size(), 0u);
   // Controls: neighbours that are not special.
-  for (auto name : {"x.test", "mylocalhost", "notlocal", "home.arpa"}) EXPECT_EQ(ask(name).record.verdict, Verdict::kAnswered) << name;
+  for (auto name : {"x.test", "mylocalhost", "notlocal", "home.arpa"})
+    EXPECT_EQ(ask(name).record.verdict, Verdict::kAnswered) << name;
 }
 
 // dns-027
@@ -254,7 +271,8 @@ TEST_F(Answers, TellsBrowsersToKeepToThisResolver) {
 
 TEST_F(Answers, FloorNamesAreDeniedWhateverThePolicyAllows) {
   allow_all_ = true;
-  for (auto name : {"metadata.google.internal", "METADATA.google.internal.", "x.metadata.google.internal", "metadata", "instance-data"}) {
+  for (auto name : {"metadata.google.internal", "METADATA.google.internal.", "x.metadata.google.internal", "metadata",
+                    "instance-data"}) {
     auto reply = ask(name);
     EXPECT_EQ(reply.rcode(), LDNS_RCODE_NXDOMAIN) << name;
     EXPECT_EQ(reply.record.verdict, Verdict::kDenied);
@@ -275,16 +293,19 @@ TEST_F(Answers, OwnNameIsAlwaysThere) {
 TEST_F(Answers, ReverseNamesOfThePoolAreKnown) {
   ask("allowed.test");
   EXPECT_EQ(ask("16.16.18.198.in-addr.arpa", 12).answers(), std::vector<std::string>{"allowed.test."});
-  EXPECT_EQ(ask("0.1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.1.0.0.0.0.0.0.0.9.7.0.7.3.5.d.f.ip6.arpa", 12).answers(), std::vector<std::string>{"allowed.test."});
+  EXPECT_EQ(ask("0.1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.1.0.0.0.0.0.0.0.9.7.0.7.3.5.d.f.ip6.arpa", 12).answers(),
+            std::vector<std::string>{"allowed.test."});
   EXPECT_EQ(ask("1.16.18.198.in-addr.arpa", 12).answers(), std::vector<std::string>{"sallyport.internal."});
   EXPECT_EQ(ask("16.16.18.198.in-addr.arpa", 16).record.verdict, Verdict::kEmpty);
-  for (auto name : {"17.16.18.198.in-addr.arpa", "3.16.18.198.in-addr.arpa", "8.8.8.8.in-addr.arpa", "016.16.18.198.in-addr.arpa", "x.16.16.18.198.in-addr.arpa",
-                    "16.18.198.in-addr.arpa", "in-addr.arpa", "ip6.arpa"})
+  for (auto name :
+       {"17.16.18.198.in-addr.arpa", "3.16.18.198.in-addr.arpa", "8.8.8.8.in-addr.arpa", "016.16.18.198.in-addr.arpa",
+        "x.16.16.18.198.in-addr.arpa", "16.18.198.in-addr.arpa", "in-addr.arpa", "ip6.arpa"})
     EXPECT_EQ(ask(name, 12).rcode(), LDNS_RCODE_NXDOMAIN) << name;
 }
 
 TEST(SyntheticPool, GivesDistinctStablePairsUntilFull) {
-  auto pool = SyntheticPool::make(IpPrefix::parse("198.18.0.0/27").value(), IpPrefix::parse("fd53:7079::/64").value()).value();
+  auto pool =
+      SyntheticPool::make(IpPrefix::parse("198.18.0.0/27").value(), IpPrefix::parse("fd53:7079::/64").value()).value();
   EXPECT_EQ(pool.capacity(), 16u);
   for (int i = 0; i < 16; ++i) {
     auto name = host("n" + std::to_string(i) + ".test");
@@ -302,17 +323,19 @@ TEST(SyntheticPool, GivesDistinctStablePairsUntilFull) {
 }
 
 TEST(SyntheticPool, KnowsWhatIsNotAName) {
-  auto pool = SyntheticPool::make(IpPrefix::parse("198.18.16.0/20").value(), IpPrefix::parse("fd53:7079::/64").value()).value();
+  auto pool =
+      SyntheticPool::make(IpPrefix::parse("198.18.16.0/20").value(), IpPrefix::parse("fd53:7079::/64").value()).value();
   (void)pool.assign(host("a.test")).value();
   auto kind = [&](std::string_view text) { return pool.lookup(IpAddress::parse(text).value()).kind; };
   EXPECT_EQ(kind("198.18.16.16"), Kind::kName);
   EXPECT_EQ(kind("198.18.16.1"), Kind::kResolver);
   EXPECT_EQ(kind("fd53:7079::1"), Kind::kResolver);
   EXPECT_EQ(kind("fd53:7079::2"), Kind::kInternal);
-  for (auto text : {"198.18.16.0", "198.18.16.3", "198.18.16.15", "198.18.16.17", "198.18.31.255", "fd53:7079::", "fd53:7079::11", "fd53:7079::1:0:0:10",
-                    "fd53:7079::1:0:10", "fd53:7079:0:0:ffff::10"})
+  for (auto text : {"198.18.16.0", "198.18.16.3", "198.18.16.15", "198.18.16.17", "198.18.31.255", "fd53:7079::",
+                    "fd53:7079::11", "fd53:7079::1:0:0:10", "fd53:7079::1:0:10", "fd53:7079:0:0:ffff::10"})
     EXPECT_EQ(kind(text), Kind::kUnassigned) << text;
-  for (auto text : {"198.18.15.255", "198.18.32.0", "8.8.8.8", "fd53:7079:0:1::10", "::ffff:198.18.16.16", "::1"}) EXPECT_EQ(kind(text), Kind::kForeign) << text;
+  for (auto text : {"198.18.15.255", "198.18.32.0", "8.8.8.8", "fd53:7079:0:1::10", "::ffff:198.18.16.16", "::1"})
+    EXPECT_EQ(kind(text), Kind::kForeign) << text;
 }
 
 TEST(SyntheticPool, DeniesOddRanges) {

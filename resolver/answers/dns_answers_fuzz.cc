@@ -1,5 +1,5 @@
-// Whole messages of a sandbox through parser, special names, pool and writer: no reply breaks its limits, and no name reaches the policy
-// that is not a host name.
+// Whole messages of a sandbox through parser, special names, pool and writer: no reply breaks its limits, and no name
+// reaches the policy that is not a host name.
 #include <array>
 #include <cstdlib>
 
@@ -8,7 +8,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace sallyport;
   using namespace sallyport::resolver;
-  auto pool = SyntheticPool::make(IpPrefix::parse("198.18.0.0/27").value(), IpPrefix::parse("fd53:7079::/64").value()).value();
+  auto pool =
+      SyntheticPool::make(IpPrefix::parse("198.18.0.0/27").value(), IpPrefix::parse("fd53:7079::/64").value()).value();
   auto decide = [](const HostName& name) {
     return NameDecision{name.text().size() % 2 == 0 ? policy::ReasonCode::kAllowed : policy::ReasonCode::kNoRule, {}};
   };

@@ -8,8 +8,8 @@
 
 namespace sallyport::resolver {
 
-// The address that a name of exactly 4 labels below in-addr.arpa, or 32 below ip6.arpa, stands for. Octets and nibbles in canonical
-// form only; nothing for any other name.
+// The address that a name of exactly 4 labels below in-addr.arpa, or 32 below ip6.arpa, stands for. Octets and nibbles
+// in canonical form only; nothing for any other name.
 std::optional<IpAddress> reverse_address(const HostName& name) noexcept;
 
 }  // namespace sallyport::resolver

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace sallyport::resolver {
 namespace {
@@ -41,7 +42,9 @@ Result<SyntheticPool> SyntheticPool::make(IpPrefix v4, IpPrefix v6, std::size_t 
   return SyntheticPool(v4, v6, std::min(room, max_names));
 }
 
-SyntheticPair SyntheticPool::pair_at(std::size_t offset) const noexcept { return {plus(v4_.base(), offset), plus(v6_.base(), offset)}; }
+SyntheticPair SyntheticPool::pair_at(std::size_t offset) const noexcept {
+  return {plus(v4_.base(), offset), plus(v6_.base(), offset)};
+}
 
 Result<SyntheticPair> SyntheticPool::assign(const HostName& name) {
   if (auto known = offsets_.find(name); known != offsets_.end()) return pair_at(known->second);

@@ -1,7 +1,8 @@
 // SyntheticPool: the private addresses that stand for names inside one task.
 //
-// An allowed name is answered with a pair of addresses of the pool; when the task connects to one of them, lookup() tells which
-// name was meant. An address never changes its meaning while the task lives, so nothing a program has cached can reach another name.
+// An allowed name is answered with a pair of addresses of the pool; when the task connects to one of them, lookup()
+// tells which name was meant. An address never changes its meaning while the task lives, so nothing a program has
+// cached can reach another name.
 //
 // One a task; owned by the task, used on its home thread only. Names come from the sandbox, checked by policy before.
 #pragma once
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <unordered_map>
 
 #include "core/base/host_name.h"
@@ -30,8 +30,8 @@ class SyntheticPool {
   static constexpr std::size_t kInternalOffset = 2;
   static constexpr std::size_t kDefaultMaxNames = 4080;
 
-  // `v4` is a range of 32 to 65536 addresses, `v6` one of length 64 to 112; kInvalid otherwise. `max_names` is the task's
-  // budget of distinct names; the IPv4 range may allow fewer.
+  // `v4` is a range of 32 to 65536 addresses, `v6` one of length 64 to 112; kInvalid otherwise. `max_names` is the
+  // task's budget of distinct names; the IPv4 range may allow fewer.
   static Result<SyntheticPool> make(IpPrefix v4, IpPrefix v6, std::size_t max_names = kDefaultMaxNames);
 
   // The pair of `name`, made on first use. kOverloaded once capacity() names have one: addresses are never used again.

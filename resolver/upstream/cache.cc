@@ -9,10 +9,12 @@ bool may_be_kept(const Resolution& resolution) noexcept {
     case Status::kOk:
     case Status::kNxDomain:
     case Status::kNoData:
-    case Status::kRefusedAddress: return resolution.ttl > 0;
+    case Status::kRefusedAddress:
+      return resolution.ttl > 0;
     case Status::kServFail:
     case Status::kTimedOut:
-    case Status::kOverloaded: return false;
+    case Status::kOverloaded:
+      return false;
   }
   return false;
 }
@@ -42,7 +44,8 @@ const Resolution* Cache::find(const HostName& name, Clock::time_point now) {
     index_.erase(known);
     return nullptr;
   }
-  entry->resolution.ttl = static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(entry->until - now).count());
+  entry->resolution.ttl =
+      static_cast<std::uint32_t>(std::chrono::ceil<std::chrono::seconds>(entry->until - now).count());
   entries_.splice(entries_.begin(), entries_, entry);
   return &entry->resolution;
 }

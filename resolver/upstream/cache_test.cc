@@ -12,7 +12,9 @@ using std::chrono::seconds;
 const Clock::time_point kStart{seconds(1000)};
 
 HostName host(int i) { return HostName::parse("n" + std::to_string(i) + ".test").value(); }
-Resolution found(std::uint32_t ttl, Status status = Status::kOk) { return {status, {IpAddress::v4({8, 8, 8, 8})}, ttl, {}}; }
+Resolution found(std::uint32_t ttl, Status status = Status::kOk) {
+  return {status, {IpAddress::v4({8, 8, 8, 8})}, ttl, {}};
+}
 
 TEST(Cache, KeepsForTheTtlAndTellsWhatIsLeft) {
   Cache cache(10);
@@ -29,7 +31,8 @@ TEST(Cache, KeepsForTheTtlAndTellsWhatIsLeft) {
 TEST(Cache, DeniesZeroTtlAndFailures) {
   Cache cache(10);
   cache.put(host(1), found(0), kStart);
-  for (auto status : {Status::kServFail, Status::kTimedOut, Status::kOverloaded}) cache.put(host(2), found(30, status), kStart);
+  for (auto status : {Status::kServFail, Status::kTimedOut, Status::kOverloaded})
+    cache.put(host(2), found(30, status), kStart);
   EXPECT_EQ(cache.size(), 0u);
   for (auto status : {Status::kNxDomain, Status::kNoData, Status::kRefusedAddress}) {
     cache.put(host(3), found(30, status), kStart);

@@ -30,9 +30,13 @@ std::vector<ares_addr_port_node> server_nodes(const UpstreamContext& context) {
 
 Error failure(int status) {
   switch (status) {
-    case ARES_ETIMEOUT: return Error::make(ErrorKind::kTimedOut, "no DNS server answered in time");
-    case ARES_ENOMEM: return Error::make(ErrorKind::kOverloaded, "out of memory for a DNS question");
-    default: return Error{ErrorKind::kUnavailable, status, std::string("no DNS server gave an answer: ") + ares_strerror(status)};
+    case ARES_ETIMEOUT:
+      return Error::make(ErrorKind::kTimedOut, "no DNS server answered in time");
+    case ARES_ENOMEM:
+      return Error::make(ErrorKind::kOverloaded, "out of memory for a DNS question");
+    default:
+      return Error{ErrorKind::kUnavailable, status,
+                   std::string("no DNS server gave an answer: ") + ares_strerror(status)};
   }
 }
 
@@ -65,7 +69,8 @@ Result<void> CaresQuery::open(dns::Transport transport) {
   // Everything is set, so that c-ares has no reason to look into files or the environment.
   char lookups[] = "b";
   ares_options options{};
-  options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS | (transport == dns::Transport::kTcp ? ARES_FLAG_USEVC : 0);
+  options.flags = ARES_FLAG_NOSEARCH | ARES_FLAG_NOALIASES | ARES_FLAG_EDNS |
+                  (transport == dns::Transport::kTcp ? ARES_FLAG_USEVC : 0);
   options.timeout = static_cast<int>(context_.settings.attempt.count());
   options.tries = kTries;
   options.lookups = lookups;
@@ -74,8 +79,9 @@ Result<void> CaresQuery::open(dns::Transport transport) {
   options.sock_state_cb = [](void* self, ares_socket_t fd, int readable, int writable) {
     static_cast<CaresQuery*>(self)->on_socket(fd, readable != 0, writable != 0);
   };
-  int set = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_NDOTS | ARES_OPT_SERVERS | ARES_OPT_DOMAINS | ARES_OPT_LOOKUPS |
-            ARES_OPT_SORTLIST | ARES_OPT_SOCK_STATE_CB | ARES_OPT_EDNSPSZ | ARES_OPT_NOROTATE;
+  int set = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_NDOTS | ARES_OPT_SERVERS |
+            ARES_OPT_DOMAINS | ARES_OPT_LOOKUPS | ARES_OPT_SORTLIST | ARES_OPT_SOCK_STATE_CB | ARES_OPT_EDNSPSZ |
+            ARES_OPT_NOROTATE;
   if (int status = ares_init_options(&channel_, &options, set); status != ARES_SUCCESS) {
     channel_ = nullptr;
     return fail(failure(status));
@@ -120,10 +126,11 @@ void CaresQuery::on_socket(int fd, bool readable, bool writable) {
 
 void CaresQuery::watch(int fd, Watch& watch) {
   auto wait = [&](Descriptor::wait_type type, bool readable) {
-    watch.descriptor.async_wait(type, [weak = weak_from_this(), fd, serial = watch.serial, readable](boost::system::error_code error) {
-      auto self = weak.lock();
-      if (self && !error) self->on_ready(fd, serial, readable);
-    });
+    watch.descriptor.async_wait(
+        type, [weak = weak_from_this(), fd, serial = watch.serial, readable](boost::system::error_code error) {
+          auto self = weak.lock();
+          if (self && !error) self->on_ready(fd, serial, readable);
+        });
   };
   if (watch.want_read && !watch.reading) {
     watch.reading = true;
@@ -181,7 +188,8 @@ void CaresQuery::on_answer(int status, int timeouts, std::span<const std::uint8_
   }
   // Another server answered than the first one asked: begin with that next time.
   std::size_t servers = context_.settings.servers.size();
-  if (timeouts > 0 && servers > 1) context_.first_server = (first_server_ + static_cast<std::size_t>(timeouts)) % servers;
+  if (timeouts > 0 && servers > 1)
+    context_.first_server = (first_server_ + static_cast<std::size_t>(timeouts)) % servers;
   finish(std::vector<std::uint8_t>(reply.begin(), reply.end()));
 }
 

@@ -1,8 +1,8 @@
 // CaresQuery: one message to the upstream servers through a c-ares channel of its own.
 //
-// c-ares does the sockets: retransmission, the next server after a timeout, an error or SERVFAIL/NOTIMP/REFUSED, TCP after TC. It is given
-// our own message and hands back the reply's bytes, which it has matched by id and question only. A fresh channel for each question means a fresh source port for each,
-// and that nothing of one question outlives it.
+// c-ares does the sockets: retransmission, the next server after a timeout, an error or SERVFAIL/NOTIMP/REFUSED, TCP
+// after TC. It is given our own message and hands back the reply's bytes, which it has matched by id and question only.
+// A fresh channel for each question means a fresh source port for each, and that nothing of one question outlives it.
 #pragma once
 
 #include <ares.h>
@@ -25,13 +25,14 @@ namespace sallyport::resolver {
 // destroying it ends the question silently: `done` is then not called.
 class CaresQuery : public std::enable_shared_from_this<CaresQuery> {
  public:
-  // kTimedOut: no server answered by `deadline` or in all tries; kUnavailable: all refuse or fail; kOverloaded: out of memory.
+  // kTimedOut: no server answered by `deadline` or in all tries; kUnavailable: all refuse or fail; kOverloaded: out of
+  // memory.
   using Reply = Result<std::vector<std::uint8_t>>;
   using Done = std::function<void(Reply)>;
 
   // `done` is called once, from the executor, never from within start().
-  static std::shared_ptr<CaresQuery> start(UpstreamContext& context, std::span<const std::uint8_t> message, dns::Transport transport,
-                                           Deadline deadline, Done done);
+  static std::shared_ptr<CaresQuery> start(UpstreamContext& context, std::span<const std::uint8_t> message,
+                                           dns::Transport transport, Deadline deadline, Done done);
   CaresQuery(const CaresQuery&) = delete;
   CaresQuery& operator=(const CaresQuery&) = delete;
   ~CaresQuery();

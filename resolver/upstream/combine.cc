@@ -8,7 +8,9 @@ namespace {
 using Kind = dns::UpstreamAnswer::Kind;
 using Status = Resolution::Status;
 
-bool is_answer(const FamilyAnswer& answer) { return answer && answer->has_value() && answer->value().kind != Kind::kServerFailure; }
+bool is_answer(const FamilyAnswer& answer) {
+  return answer && answer->has_value() && answer->value().kind != Kind::kServerFailure;
+}
 
 const std::vector<IpAddress>& addresses_of(const FamilyAnswer& answer) {
   static const std::vector<IpAddress> kNone;

@@ -13,8 +13,9 @@ namespace sallyport::resolver {
 // An answer for one family; nothing while it is outstanding.
 using FamilyAnswer = std::optional<Result<dns::UpstreamAnswer>>;
 
-// A name with one refused address in either family is refused whole (dns-011, dns-012). Otherwise the addresses of both; with
-// none, the worse of the two failures. A family that failed or is outstanding makes the result good for one use only.
+// A name with one refused address in either family is refused whole (dns-011, dns-012). Otherwise the addresses of
+// both; with none, the worse of the two failures. A family that failed or is outstanding makes the result good for one
+// use only.
 Resolution combine(const FamilyAnswer& v4, const FamilyAnswer& v6, const net::AddressPolicy& policy);
 
 }  // namespace sallyport::resolver

@@ -59,9 +59,10 @@ TEST(Combine, CapsTheAddressesOfBothFamilies) {
 TEST(Combine, OneRefusedAddressRefusesTheName) {
   std::vector<std::string> many(40, "8.8.8.8");
   many.push_back("127.0.0.1");
-  for (const auto& refused : {judged(addresses({"8.8.8.8", "10.0.0.5"}), nothing()), judged(addresses({"8.8.8.8"}), addresses({"fd00::1"})),
-                              judged(addresses({"10.0.0.5"}), kOutstanding), judged(addresses(many), nothing()),
-                              judged(missing(), addresses({"::1"}))}) {
+  for (const auto& refused :
+       {judged(addresses({"8.8.8.8", "10.0.0.5"}), nothing()), judged(addresses({"8.8.8.8"}), addresses({"fd00::1"})),
+        judged(addresses({"10.0.0.5"}), kOutstanding), judged(addresses(many), nothing()),
+        judged(missing(), addresses({"::1"}))}) {
     EXPECT_EQ(refused.status, Status::kRefusedAddress);
     EXPECT_TRUE(refused.addresses.empty());
     EXPECT_FALSE(refused.detail.empty());

@@ -12,8 +12,8 @@
 namespace sallyport::resolver {
 
 struct UpstreamSettings {
-  std::vector<net::Endpoint> servers;     // in order of preference; at least one
-  std::chrono::milliseconds total{5000};  // for one name, all servers and repetitions
+  std::vector<net::Endpoint> servers;       // in order of preference; at least one
+  std::chrono::milliseconds total{5000};    // for one name, all servers and repetitions
   std::chrono::milliseconds attempt{1500};  // for one try at one server
   std::size_t max_in_flight = 256;          // names being resolved at one time
 };

@@ -11,8 +11,9 @@
 
 namespace sallyport::resolver {
 
-// Asks over UDP. A reply that our parser does not take (another case of the name, malformed, …) may be an attacker's guess, so it
-// is not believed and the question is asked again, anew, over TCP. Destroying it ends the question silently.
+// Asks over UDP. A reply that our parser does not take (another case of the name, malformed, …) may be an attacker's
+// guess, so it is not believed and the question is asked again, anew, over TCP. Destroying it ends the question
+// silently.
 class Exchange {
  public:
   // kTimedOut, kUnavailable, kOverloaded as CaresQuery; kInvalid: the servers answer what cannot be understood.

@@ -10,7 +10,8 @@
 
 namespace sallyport::resolver {
 
-// Once one family has addresses the other is waited for no longer than this: servers that drop AAAA questions are common.
+// Once one family has addresses the other is waited for no longer than this: servers that drop AAAA questions are
+// common.
 inline constexpr std::chrono::milliseconds kSecondFamilyGrace{500};
 
 // Destroying it ends the lookup silently. One thread.

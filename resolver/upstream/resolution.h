@@ -9,9 +9,9 @@
 
 namespace sallyport::resolver {
 
-inline constexpr std::size_t kMaxAddresses = 16;        // further ones are checked and dropped (dns-026)
-inline constexpr std::uint32_t kMaxTtl = 60;            // seconds a positive answer is kept at most
-inline constexpr std::uint32_t kMaxNegativeTtl = 10;    // and a negative or refused one
+inline constexpr std::size_t kMaxAddresses = 16;      // further ones are checked and dropped (dns-026)
+inline constexpr std::uint32_t kMaxTtl = 60;          // seconds a positive answer is kept at most
+inline constexpr std::uint32_t kMaxNegativeTtl = 10;  // and a negative or refused one
 
 struct Resolution {
   enum class Status { kOk, kNxDomain, kNoData, kServFail, kTimedOut, kRefusedAddress, kOverloaded };

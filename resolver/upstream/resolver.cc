@@ -7,19 +7,23 @@ Resolution overloaded(const char* why) { return {Resolution::Status::kOverloaded
 
 }  // namespace
 
-Resolver::Resolver(UpstreamContext& context, net::AddressPolicy policy) : context_(context), policy_(std::move(policy)) {}
+Resolver::Resolver(UpstreamContext& context, net::AddressPolicy policy)
+    : context_(context), policy_(std::move(policy)) {}
 
 void Resolver::resolve(const HostName& name, Answer answer) {
   if (const Resolution* kept = cache_.find(name, Clock::now())) return answer(*kept);
   if (auto flight = flights_.find(name); flight != flights_.end()) {
-    if (flight->second.waiting.size() >= kMaxWaiting) return answer(overloaded("too many questions wait for this name"));
+    if (flight->second.waiting.size() >= kMaxWaiting)
+      return answer(overloaded("too many questions wait for this name"));
     flight->second.waiting.push_back(std::move(answer));
     return;
   }
-  if (flights_.size() >= context_.settings.max_in_flight) return answer(overloaded("too many names are being resolved"));
+  if (flights_.size() >= context_.settings.max_in_flight)
+    return answer(overloaded("too many names are being resolved"));
   Flight& flight = flights_[name];
   flight.waiting.push_back(std::move(answer));
-  flight.lookup = std::make_unique<Lookup>(context_, policy_, name, [this, name](const Resolution& resolution) { on_done(name, resolution); });
+  flight.lookup = std::make_unique<Lookup>(context_, policy_, name,
+                                           [this, name](const Resolution& resolution) { on_done(name, resolution); });
 }
 
 void Resolver::on_done(const HostName& name, const Resolution& resolution) {

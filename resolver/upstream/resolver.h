@@ -12,8 +12,9 @@
 
 namespace sallyport::resolver {
 
-// A name that is being looked up is not looked up twice at once. Past settings.max_in_flight names, and past kMaxWaiting questions
-// for one name, the answer is kOverloaded. One thread. Destroy it (ending all lookups silently) before the wheel and the io_context.
+// A name that is being looked up is not looked up twice at once. Past settings.max_in_flight names, and past
+// kMaxWaiting questions for one name, the answer is kOverloaded. One thread. Destroy it (ending all lookups silently)
+// before the wheel and the io_context.
 class Resolver {
  public:
   static constexpr std::size_t kCacheNames = 10'000;

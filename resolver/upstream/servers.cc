@@ -30,7 +30,8 @@ std::string_view take_word(std::string_view& line) noexcept {
 
 Result<net::Endpoint> parse_server(std::string_view text) {
   auto wrong = [&] {
-    return fail(ErrorKind::kInvalid, "DNS server \"" + escape_text(text, 100) + "\": write an address, \"192.0.2.1:53\" or \"[2001:db8::1]:53\"");
+    return fail(ErrorKind::kInvalid, "DNS server \"" + escape_text(text, 100) +
+                                         "\": write an address, \"192.0.2.1:53\" or \"[2001:db8::1]:53\"");
   };
   std::string_view address = text, port;
   if (text.starts_with('[')) {
@@ -58,11 +59,13 @@ Result<net::Endpoint> parse_server(std::string_view text) {
 
 Result<std::vector<net::Endpoint>> parse_servers(std::span<const std::string> texts) {
   if (texts.empty()) return fail(ErrorKind::kInvalid, "no DNS server is given");
-  if (texts.size() > kMaxServers) return fail(ErrorKind::kInvalid, "more than " + std::to_string(kMaxServers) + " DNS servers");
+  if (texts.size() > kMaxServers)
+    return fail(ErrorKind::kInvalid, "more than " + std::to_string(kMaxServers) + " DNS servers");
   std::vector<net::Endpoint> out;
   for (const std::string& text : texts) {
     BOOST_OUTCOME_TRY(auto server, parse_server(text));
-    if (std::ranges::find(out, server) != out.end()) return fail(ErrorKind::kInvalid, "DNS server " + server.text() + " is given twice");
+    if (std::ranges::find(out, server) != out.end())
+      return fail(ErrorKind::kInvalid, "DNS server " + server.text() + " is given twice");
     out.push_back(server);
   }
   return out;

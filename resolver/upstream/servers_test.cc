@@ -9,7 +9,10 @@ TEST(ParseServer, ReadsAddressesWithAndWithoutPort) {
   struct {
     const char* text;
     const char* read;
-  } cases[] = {{"192.0.2.1", "192.0.2.1:53"}, {"192.0.2.1:5353", "192.0.2.1:5353"}, {"2001:db8::1", "[2001:db8::1]:53"}, {"[2001:db8::1]:5353", "[2001:db8::1]:5353"}};
+  } cases[] = {{"192.0.2.1", "192.0.2.1:53"},
+               {"192.0.2.1:5353", "192.0.2.1:5353"},
+               {"2001:db8::1", "[2001:db8::1]:53"},
+               {"[2001:db8::1]:5353", "[2001:db8::1]:5353"}};
   for (const auto& c : cases) {
     auto server = parse_server(c.text);
     ASSERT_TRUE(server) << c.text;
@@ -18,8 +21,9 @@ TEST(ParseServer, ReadsAddressesWithAndWithoutPort) {
 }
 
 TEST(ParseServer, DeniesEverythingElse) {
-  for (auto text : {"", "dns.test", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536", "192.0.2.1:053", "192.0.2.1:53 ", "[192.0.2.1]:53", "[2001:db8::1]", "[2001:db8::1]:",
-                    "[2001:db8::1", "2001:db8::1:99999", "fe80::1%eth0", "[::1]53", "192.0.2.1:53:53", "127.1"})
+  for (auto text : {"", "dns.test", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536", "192.0.2.1:053", "192.0.2.1:53 ",
+                    "[192.0.2.1]:53", "[2001:db8::1]", "[2001:db8::1]:", "[2001:db8::1", "2001:db8::1:99999",
+                    "fe80::1%eth0", "[::1]53", "192.0.2.1:53:53", "127.1"})
     EXPECT_FALSE(parse_server(text)) << text;
 }
 
@@ -37,7 +41,8 @@ TEST(ParseServers, DeniesNoneTooManyAndDoubles) {
 
 TEST(ResolvConf, GivesNameserversOnly) {
   auto servers = servers_of_resolv_conf(
-      "# comment\nsearch corp.test\n  nameserver\t192.0.2.1 trailing\r\nnameserver 2001:db8::1\nnameserver fe80::1%eth0\noptions ndots:5\nnameserver bad\nnameserver "
+      "# comment\nsearch corp.test\n  nameserver\t192.0.2.1 trailing\r\nnameserver 2001:db8::1\nnameserver "
+      "fe80::1%eth0\noptions ndots:5\nnameserver bad\nnameserver "
       "192.0.2.1\n;nameserver 192.0.2.9\nnameservers 192.0.2.8\nnameserver");
   ASSERT_TRUE(servers);
   ASSERT_EQ(servers.value().size(), 2u);
@@ -46,7 +51,8 @@ TEST(ResolvConf, GivesNameserversOnly) {
 }
 
 TEST(ResolvConf, DeniesAFileWithoutServer) {
-  for (auto text : {"", "\n", "search corp.test\n", "nameserver ::zz\n"}) EXPECT_FALSE(servers_of_resolv_conf(text)) << text;
+  for (auto text : {"", "\n", "search corp.test\n", "nameserver ::zz\n"})
+    EXPECT_FALSE(servers_of_resolv_conf(text)) << text;
   EXPECT_FALSE(read_resolv_conf("/nonexistent/resolv.conf"));
 }
 
