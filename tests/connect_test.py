@@ -36,6 +36,7 @@ def test_tunnel_to_an_allowed_name_opens_and_carries_bytes(lab, sallyport):
 
 
 def test_connect_002_one_policy_for_every_way_to_a_denied_host(lab, sallyport):
+    """connect-002, dns-002"""
     replies = exchange(sallyport, POLICY, [
         Send(get("http://denied.test/", "denied.test")),
         Send(connect("denied.test:443")),
@@ -52,6 +53,7 @@ def test_connect_002_one_policy_for_every_way_to_a_denied_host(lab, sallyport):
 
 
 def test_connect_001_a_relay_inside_gets_the_same_refusal(lab, sallyport):
+    """connect-001"""
     script = (
         "(timeout 10 nc -l -p 9000 -s 127.0.0.1 < /tmp/f | timeout 10 nc 127.0.0.1 3128 > /tmp/f) & "
         "sleep 0.3; printf 'CONNECT denied.test:443 HTTP/1.1\\r\\nHost: denied.test:443\\r\\n\\r\\n' | timeout 3 nc 127.0.0.1 9000 | head -1; "
@@ -62,6 +64,7 @@ def test_connect_001_a_relay_inside_gets_the_same_refusal(lab, sallyport):
 
 
 def test_connect_003_an_address_literal_needs_a_rule_of_its_own(lab, sallyport):
+    """connect-003"""
     literal = POLICY + "  - id: literal\n    allow: tcp://198.51.100.30:5432\n"
     denied, = exchange(sallyport, POLICY, [Send(connect("198.51.100.10:443"))])
     assert denied.status == 403 and denied.problem()["reason"] == "literal_not_allowed"
@@ -71,6 +74,7 @@ def test_connect_003_an_address_literal_needs_a_rule_of_its_own(lab, sallyport):
 
 
 def test_connect_004_and_005_the_greeting_must_name_the_target(lab, sallyport):
+    """connect-004, connect-005"""
     replies = exchange(sallyport, POLICY, [
         Send([connect("raw.test:443"), client_hello("denied.test")], pause=0.2),
         Send([connect("raw.test:443"), client_hello(None)], pause=0.2),
@@ -93,6 +97,7 @@ def client_hello_like(data):
 
 
 def test_connect_006_what_is_not_tls_does_not_pass_a_tls_rule(lab, sallyport):
+    """connect-006"""
     kinds = [b"SSH-2.0-x\r\n", b"GET / HTTP/1.1\r\n\r\n", bytes(range(256)) + b"x" * 44]
     replies = exchange(sallyport, POLICY, [Send([connect("raw.test:443"), kind], pause=0.2) for kind in kinds])
     for reply in replies:
@@ -103,6 +108,7 @@ def test_connect_006_what_is_not_tls_does_not_pass_a_tls_rule(lab, sallyport):
 
 
 def test_connect_007_nothing_behind_a_refused_connect_is_read_as_a_request(lab, sallyport):
+    """connect-007"""
     behind = get("http://allowed.test/after-connect-007", "allowed.test")
     refused, control = exchange(sallyport, POLICY, [
         Send(connect("denied.test:443") + behind), Send(get("http://allowed.test/control-007", "allowed.test"))])
@@ -113,6 +119,7 @@ def test_connect_007_nothing_behind_a_refused_connect_is_read_as_a_request(lab, 
 
 
 def test_connect_008_a_connect_has_no_body(lab, sallyport):
+    """connect-008"""
     replies = exchange(sallyport, POLICY, [
         Send(connect("raw.test:5432", extra=b"Content-Length: 30\r\n") + b"x" * 30),
         Send(connect("raw.test:5432", extra=b"Transfer-Encoding: chunked\r\n") + b"0\r\n\r\n"),
@@ -123,6 +130,7 @@ def test_connect_008_a_connect_has_no_body(lab, sallyport):
 
 
 def test_connect_009_host_must_agree_with_the_target(lab, sallyport):
+    """connect-009"""
     differing, same = exchange(sallyport, POLICY, [
         Send(connect("raw.test:5432", host=b"denied.test:5432")), Send(connect("raw.test:5432"))])
     assert differing.status in (400, 409, 421)
@@ -131,6 +139,7 @@ def test_connect_009_host_must_agree_with_the_target(lab, sallyport):
 
 
 def test_connect_010_a_rule_about_methods_is_no_tunnel(lab, sallyport):
+    """connect-010"""
     # A method rule on a port is served as HTTP inside the CONNECT, request by request; TLS on it is not passed through.
     opaque, allowed, denied = exchange(sallyport, POLICY, [
         Send([connect("echo.test:80"), client_hello("echo.test")], pause=0.2),
@@ -144,6 +153,7 @@ def test_connect_010_a_rule_about_methods_is_no_tunnel(lab, sallyport):
 
 
 def test_connect_011_the_proxy_does_not_connect_to_itself(lab, sallyport):
+    """connect-011"""
     replies = exchange(sallyport, POLICY, [
         Send(connect("127.0.0.1:3128")), Send(connect("[::1]:3128")), Send(connect("10.77.0.2:15001")),
         Send(connect("localhost:3128")), Send(connect("raw.test:5432"))])
@@ -151,6 +161,7 @@ def test_connect_011_the_proxy_does_not_connect_to_itself(lab, sallyport):
 
 
 def test_connect_012_connect_only_comes_first_and_only_to_the_explicit_proxy(lab, sallyport):
+    """connect-012"""
     inside, second, control = exchange(sallyport, POLICY, [
         Send([connect("echo.test:80"), connect("denied.test:443")], pause=0.2),
         Send([get("http://allowed.test/", "allowed.test"), connect("raw.test:5432")], pause=0.4),
@@ -163,6 +174,7 @@ def test_connect_012_connect_only_comes_first_and_only_to_the_explicit_proxy(lab
 
 
 def test_connect_013_proxy_authorization_stays_here(lab, sallyport):
+    """connect-013"""
     secret = b"Proxy-Authorization: Basic dGFzazp0b2tlbg==\r\n"
     explicit, caught = exchange(sallyport, POLICY, [
         Send(get("http://echo.test/headers", "echo.test", secret)),
@@ -174,6 +186,7 @@ def test_connect_013_proxy_authorization_stays_here(lab, sallyport):
 
 
 def test_connect_014_200_only_once_the_tunnel_stands(lab, sallyport):
+    """connect-014, connect-200"""
     denied, refused, missing, control = exchange(sallyport, POLICY, [
         Send(connect("denied.test:5432")), Send(connect("refused-tcp.test:5432")), Send(connect("nx.test:5432")),
         Send(connect("raw.test:5432"))])
@@ -184,6 +197,7 @@ def test_connect_014_200_only_once_the_tunnel_stands(lab, sallyport):
 
 
 def test_connect_015_half_close_and_reset(lab, sallyport):
+    """connect-015"""
     lab.script(5432, mode="half-close")
     reply, = exchange(sallyport, POLICY, [Send([connect("raw.test:5432"), b"request"], half_close=True, seconds=8, quiet=3, pause=0.2)])
     assert reply.end == "fin"
@@ -194,6 +208,7 @@ def test_connect_015_half_close_and_reset(lab, sallyport):
 
 
 def test_connect_016_concurrent_tunnels_are_limited(lab, sallyport):
+    """connect-016"""
     limited = POLICY + "budgets:\n  connections: {concurrent: 3}\n"
     lab.script(5432, mode="hold")
     code = r"""

@@ -24,6 +24,7 @@ ATTACKER = "203.0.113.66"
 
 
 def test_transparent_001_the_host_field_does_not_choose_the_upstream(lab, sallyport):
+    """transparent-001"""
     elsewhere, wrong_host, control = exchange(sallyport, POLICY, [
         Send(get("/", "allowed.test"), to=(ATTACKER, 80)),
         Send(get("/", "allowed.test"), to=("echo.test", 80)),
@@ -36,6 +37,7 @@ def test_transparent_001_the_host_field_does_not_choose_the_upstream(lab, sallyp
 
 
 def test_transparent_003_every_port_is_caught(lab, sallyport):
+    """transparent-003, dns-008"""
     ports = [22, 25, 53, 853, 3000, 5432, 8080, 65535]
     sends = [Send(b"x" * 40 + b"\r\n\r\n", to=(ATTACKER, port), seconds=2) for port in ports]
     sends += [Send(b"x" * 40 + b"\r\n\r\n", to=("2001:db8:bad::66", port), seconds=2) for port in ports]
@@ -48,6 +50,7 @@ def test_transparent_003_every_port_is_caught(lab, sallyport):
 
 
 def test_transparent_004_a_proxy_request_on_a_caught_connection_is_400(lab, sallyport):
+    """transparent-004, transparent-400"""
     refused, control = exchange(sallyport, POLICY, [
         Send(get("http://denied.test:9/", "denied.test:9"), to=("raw.test", 8080)),
         Send(get("/ok", "raw.test:8080"), to=("raw.test", 8080)),
@@ -58,6 +61,7 @@ def test_transparent_004_a_proxy_request_on_a_caught_connection_is_400(lab, sall
 
 
 def test_transparent_005_the_catch_all_itself_is_closed(lab, sallyport):
+    """transparent-005"""
     replies = exchange(sallyport, POLICY, [
         Send(get("/", "allowed.test"), to=("127.0.0.1", 15001), seconds=2),
         Send(get("/", "allowed.test"), to=("10.77.0.2", 15001), seconds=2),
@@ -69,6 +73,7 @@ def test_transparent_005_the_catch_all_itself_is_closed(lab, sallyport):
 
 
 def test_transparent_006_the_destination_is_logged_as_meant(lab, sallyport):
+    """transparent-006"""
     code = r"""
 import socket
 for family, address in ((socket.AF_INET, "198.51.100.7"), (socket.AF_INET6, "2001:db8::7")):
@@ -88,6 +93,7 @@ for family, address in ((socket.AF_INET, "198.51.100.7"), (socket.AF_INET6, "200
 
 @pytest.mark.timeout(40)
 def test_transparent_007_a_silent_client_is_closed_and_nothing_was_dialled(lab, sallyport):
+    """transparent-007"""
     silent, = exchange(sallyport, POLICY, [Send(b"", to=("raw.test", 443), seconds=14, quiet=14)], timeout=35)
     assert silent.data == b"" and silent.end in ("fin", "reset")
     assert not lab.connections("raw")
@@ -96,6 +102,7 @@ def test_transparent_007_a_silent_client_is_closed_and_nothing_was_dialled(lab, 
 
 
 def test_transparent_008_quic_fails_at_once(lab, sallyport):
+    """transparent-008"""
     code = r"""
 import socket, time
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(2)
