@@ -30,6 +30,7 @@ constexpr std::array<Entry, kReasonCodes> kTable{{
      "The request asks the server to read another method than the policy was shown"},
     {kTunnelOnly, C::kPolicy, "tunnel_only", "The policy allows only an opaque tunnel here, not a readable request"},
     {kUpgradeRefused, C::kPolicy, "upgrade_refused", "No rule allows to switch to another protocol here"},
+    {kDnsOverHttps, C::kPolicy, "dns_over_https", "DNS over HTTP is a resolver of its own, and no rule allows one"},
     {kMalformed, C::kProtocol, "malformed", "The message does not have the form that its protocol requires"},
     {kNotHttp, C::kProtocol, "not_http", "The policy allows HTTP here, and this is something else"},
     {kNotTls, C::kProtocol, "not_tls", "The policy allows TLS here, and this is something else"},

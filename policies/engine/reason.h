@@ -24,6 +24,7 @@ enum class ReasonCode : std::uint8_t {
   kMethodOverride,     // a field or query key would have the server read another method
   kTunnelOnly,         // a readable request where only an opaque tunnel is allowed
   kUpgradeRefused,     // a switch of protocols that no rule mentions
+  kDnsOverHttps,       // a DNS message inside a request: another resolver, which no rule mentions
   // What was sent does not agree with itself or with what was allowed.
   kMalformed,
   kNotHttp,
