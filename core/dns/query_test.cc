@@ -100,6 +100,17 @@ TEST(ParseQuery, DeniesCompressionInTheQuestion) {
                         .text)
                 .reply,
             Reply::kFormErr);
+  // A pointer that could be followed: to a zero byte of the header, the root.
+  EXPECT_EQ(refused(Message()
+                        .header(1, 0, 1)
+                        .raw("\x01"
+                             "a")
+                        .raw("\xc0\x06")
+                        .u16(1)
+                        .u16(1)
+                        .text)
+                .reply,
+            Reply::kFormErr);
   for (char type : {'\x40', '\x80'})
     EXPECT_EQ(
         refused(Message().header(1, 0, 1).u8(static_cast<std::uint8_t>(type)).raw("aaaa").u8(0).u16(1).u16(1).text)
@@ -112,6 +123,8 @@ TEST(ParseQuery, DeniesAnyNumberOfQuestionsButOne) {
   auto two = Message().header(1, 0, 2).name("allowed.test").u16(1).u16(1).name("denied.test").u16(1).u16(1).text;
   EXPECT_EQ(refused(two).reply, Reply::kFormErr);
   EXPECT_EQ(refused(header_of(0)).reply, Reply::kFormErr);
+  // The count is what is judged, not only what follows it.
+  EXPECT_EQ(refused(Message().header(1, 0, 2).name("allowed.test").u16(1).u16(1).text).reply, Reply::kFormErr);
 }
 
 // dns-020
