@@ -1,6 +1,5 @@
 // Appliance: starting the daemons and introducing them to each other.
 #include <fcntl.h>
-#include <unistd.h>
 
 #include "control/appliance/appliance.h"
 #include "core/base/random.h"
@@ -12,7 +11,11 @@
 namespace sallyport::control {
 namespace {
 
-bool as_root() { return ::geteuid() == 0; }
+// A root whose user namespace does not map our users (`unshare -Ur`) is an ordinary user as far as they are concerned.
+bool has_own_users() {
+  auto may = sys::may_become(sys::kProxyUser);
+  return may && may.value();
+}
 
 std::string bytes_of(const IpAddress& address) {
   auto bytes = address.bytes();
@@ -60,7 +63,7 @@ Result<void> Appliance::start_resolver(int proxy_end, const std::vector<IpAddres
   for (const auto& server : options_.config.resolver_servers) start.add_servers(server);
   for (const auto& prefix : options_.config.permit) start.add_permit(prefix.text());
   for (const auto& address : own) start.add_own_addresses(bytes_of(address));
-  if (as_root()) start.set_user(sys::kResolverUser.uid);
+  if (has_own_users()) start.set_user(sys::kResolverUser.uid);
   BOOST_OUTCOME_TRY(ipc::send_message(resolver_.channel, start, std::span(&proxy_end, 1), deadline));
   auto ready = ipc::receive_message<resolver::api::Ready>(resolver_.channel, deadline);
   if (!ready) return fail(ErrorKind::kUnavailable, "sallyport-resolver did not become ready: " + ready.error().detail);
@@ -76,7 +79,7 @@ Result<void> Appliance::start_audit(const sys::PrivateDirectory& state, Deadline
   auto& start = *message.mutable_start();
   start.set_owner(options_.owner);
   start.set_durability(options_.config.strict_audit ? audit::api::Start::STRICT : audit::api::Start::BATCHED);
-  if (as_root()) start.set_user(sys::kAuditUser.uid);
+  if (has_own_users()) start.set_user(sys::kAuditUser.uid);
   int fd = file.get();
   BOOST_OUTCOME_TRY(ipc::send_message(audit_.channel, message, std::span(&fd, 1), deadline));
   BOOST_OUTCOME_TRY(wait_for(audit_ready_, audit_, deadline));
@@ -94,8 +97,8 @@ Result<void> Appliance::start_audit(const sys::PrivateDirectory& state, Deadline
 Result<void> Appliance::start_proxy(int resolver_end, const std::vector<IpAddress>& own, Deadline deadline) {
   proxy::api::ToProxy message;
   auto& start = *message.mutable_start();
-  start.set_as_root(as_root());
-  if (as_root()) start.set_user(sys::kProxyUser.uid);
+  start.set_as_root(has_own_users());
+  if (has_own_users()) start.set_user(sys::kProxyUser.uid);
   for (const auto& prefix : options_.config.permit) start.add_permit(prefix.text());
   for (const auto& address : own) start.add_own_addresses(address.text());
   for (const auto& socket : options_.own_sockets) start.add_own_sockets(socket);
