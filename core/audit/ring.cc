@@ -179,11 +179,10 @@ bool AuditRing::want_ack(Sequence target) noexcept {
   // Pairs with the fence in RingReader::signal_writer.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (accepted() < target && !closed()) return true;
-  // If the reader has taken the target already, its signal is on its way or here: take_ack() copes with one too many.
-  if (header.writer_wants.load(std::memory_order_relaxed) == target.value) {
-    std::uint64_t expected = target.value;
-    header.writer_wants.compare_exchange_strong(expected, 0);
-  }
+  // If the reader has taken the target already, its signal is on its way or here: take_ack() copes with one too many. Else the
+  // wish that this one replaced stands again, or whoever waits for it would never be woken.
+  std::uint64_t expected = target.value;
+  if (armed != target.value) header.writer_wants.compare_exchange_strong(expected, armed);
   return false;
 }
 

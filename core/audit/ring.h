@@ -67,8 +67,8 @@ class AuditRing {
   bool closed() const noexcept;
 
   // Asks for a signal on ack_fd() once accepted() >= `target`. Returns false when that is so already (no signal will
-  // come). One target at a time: an earlier, still armed target that is lower stays. To wait for many, ask for the
-  // lowest; after the signal look at accepted() and ask for the next.
+  // come; a higher target that was armed stays). One target at a time: an earlier, still armed target that is lower stays.
+  // To wait for many, ask for the lowest; after the signal look at accepted() and ask for the next.
   bool want_ack(Sequence target) noexcept;
   // Readable after the signal; non-blocking eventfd, owned by the ring.
   int ack_fd() const noexcept;

@@ -166,6 +166,21 @@ TEST(AuditRing, SignalsAckOnlyWhenWantedAndReached) {
   EXPECT_FALSE(pair.writer.want_ack(second));
 }
 
+TEST(AuditRing, AWishThatIsGrantedAlreadyLeavesAHigherOneArmed) {
+  Pair pair;
+  Sequence first = put(pair.writer, 1).value();
+  Sequence second = put(pair.writer, 2).value();
+  EXPECT_TRUE(pair.writer.want_ack(second));
+  EXPECT_EQ(get(pair.reader), 1u);
+  pair.reader.accept();
+  EXPECT_FALSE(readable(pair.writer.ack_fd()));
+  // As when the reader accepts just between somebody's look at accepted() and the wish.
+  EXPECT_FALSE(pair.writer.want_ack(first));
+  EXPECT_EQ(get(pair.reader), 2u);
+  pair.reader.accept();
+  EXPECT_TRUE(readable(pair.writer.ack_fd())) << "whoever waits for the second would never be woken";
+}
+
 TEST(AuditRing, ClosedRingDeniesAppendsAndWakesTheWriter) {
   Pair pair;
   Sequence at = put(pair.writer, 1).value();
