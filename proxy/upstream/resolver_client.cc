@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "core/ipc/message.h"
@@ -35,11 +36,11 @@ std::optional<IpAddress> address_of(const std::string& bytes) {
 }
 
 Resolved read_reply(const api::ResolveReply& reply) {
-  Resolved out{status_of(reply.status()), {}, reply.detail()};
+  Resolved out{status_of(reply.status()), {}, reply.detail(), std::chrono::seconds(reply.ttl())};
   if (out.status != ResolveStatus::kOk) return out;
   for (const auto& bytes : reply.addresses()) {
     auto address = address_of(bytes);
-    if (!address) return {ResolveStatus::kFailed, {}, "the resolver sent something that is no address"};
+    if (!address) return {ResolveStatus::kFailed, {}, "the resolver sent something that is no address", {}};
     out.addresses.push_back(*address);
   }
   if (out.addresses.empty()) out.status = ResolveStatus::kNoAddress;
@@ -52,9 +53,24 @@ ResolverClient::ResolverClient(Executor executor, async::DeadlineWheel& wheel, i
     : executor_(executor), wheel_(wheel), channel_(std::move(channel)),
       watch_(executor, ::fcntl(channel_.fd(), F_DUPFD_CLOEXEC, 3)) {}
 
+const Resolved* ResolverClient::kept(const HostName& name) const {
+  auto found = kept_.find(name);
+  return found != kept_.end() && Clock::now() < found->second.until ? &found->second.result : nullptr;
+}
+
+// Only what has addresses: a name that failed is asked again.
+void ResolverClient::keep(const HostName& name, const Resolved& result) {
+  if (result.status != ResolveStatus::kOk || result.ttl <= std::chrono::seconds(0)) return;
+  auto now = Clock::now();
+  if (kept_.size() >= kMaxKept) std::erase_if(kept_, [&](const auto& entry) { return entry.second.until <= now; });
+  if (kept_.size() >= kMaxKept) kept_.clear();
+  kept_.insert_or_assign(name, Kept{result, now + std::min(result.ttl, std::chrono::seconds(60))});
+}
+
 Awaitable<Resolved> ResolverClient::resolve(const HostName& name, Deadline deadline) {
-  if (!alive_) co_return Resolved{ResolveStatus::kUnavailable, {}, "the resolver is gone"};
-  if (waiting_.size() >= kMaxInFlight) co_return Resolved{ResolveStatus::kOverloaded, {}, "too many names are being resolved"};
+  if (const Resolved* known = kept(name)) co_return *known;
+  if (!alive_) co_return Resolved{ResolveStatus::kUnavailable, {}, "the resolver is gone", {}};
+  if (waiting_.size() >= kMaxInFlight) co_return Resolved{ResolveStatus::kOverloaded, {}, "too many names are being resolved", {}};
   api::ResolveRequest request;
   request.set_id(next_id_++);
   request.set_name(std::string(name.text()));
@@ -65,7 +81,8 @@ Awaitable<Resolved> ResolverClient::resolve(const HostName& name, Deadline deadl
   auto sent = ipc::try_send_message(channel_, request);
   if (!sent) {
     waiting_.erase(request.id());
-    co_return Resolved{ResolveStatus::kOverloaded, {}, "the resolver does not take more"};
+    if (sent.error().kind == ErrorKind::kUnavailable) co_return Resolved{ResolveStatus::kOverloaded, {}, "the resolver does not take more", {}};
+    co_return Resolved{ResolveStatus::kUnavailable, {}, "the resolver is gone", {}};
   }
   async::CallbackEntry timeout([](void* event) noexcept { static_cast<async::Event*>(event)->notify_all(); }, &waiting.answered);
   wheel_.arm(timeout, deadline);
@@ -74,7 +91,8 @@ Awaitable<Resolved> ResolverClient::resolve(const HostName& name, Deadline deadl
     co_await std::move(wait);
   }
   waiting_.erase(request.id());
-  if (!waiting.done) co_return Resolved{ResolveStatus::kTimedOut, {}, "the resolver did not answer in time"};
+  keep(name, waiting.result);
+  if (!waiting.done) co_return Resolved{ResolveStatus::kTimedOut, {}, "the resolver did not answer in time", {}};
   co_return std::move(waiting.result);
 }
 
@@ -98,7 +116,7 @@ void ResolverClient::lose() noexcept {
   alive_ = false;
   channel_.close();
   for (auto& [id, waiting] : waiting_) {
-    waiting->result = {ResolveStatus::kUnavailable, {}, "the resolver is gone"};
+    waiting->result = {ResolveStatus::kUnavailable, {}, "the resolver is gone", {}};
     waiting->done = true;
     waiting->answered.notify_all();
   }

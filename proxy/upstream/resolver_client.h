@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -21,16 +22,19 @@ enum class ResolveStatus { kOk, kNotFound, kNoAddress, kFailed, kTimedOut, kRefu
 struct Resolved {
   ResolveStatus status = ResolveStatus::kUnavailable;
   std::vector<IpAddress> addresses;
-  std::string detail;  // for the operator; escaped
+  std::string detail;           // for the operator; escaped
+  std::chrono::seconds ttl{0};  // how long it may be used again; 0: for this once
 };
 
 class ResolverClient {
  public:
   static constexpr std::size_t kMaxInFlight = 1024;
+  static constexpr std::size_t kMaxKept = 1024;  // answers within their TTL: each saves the way to the resolver and back
 
   ResolverClient(Executor executor, async::DeadlineWheel& wheel, ipc::Channel channel);
 
-  // One question upstream, never repeated here. A dead resolver answers kUnavailable at once.
+  // One question to the resolver, never repeated here; or an earlier answer whose TTL is not over. A dead resolver answers
+  // kUnavailable at once, except for names that are kept.
   Awaitable<Resolved> resolve(const HostName& name, Deadline deadline);
 
   // Reads answers until the channel ends; spawn once.
@@ -45,6 +49,12 @@ class ResolverClient {
     bool done = false;
     Resolved result;
   };
+  struct Kept {
+    Resolved result;
+    Clock::time_point until;
+  };
+  const Resolved* kept(const HostName& name) const;
+  void keep(const HostName& name, const Resolved& result);
   void take_answers();
   void lose() noexcept;
 
@@ -53,6 +63,7 @@ class ResolverClient {
   ipc::Channel channel_;
   boost::asio::posix::basic_stream_descriptor<Executor> watch_;
   std::unordered_map<std::uint64_t, Waiting*> waiting_;  // owned by the coroutine that waits
+  std::unordered_map<HostName, Kept> kept_;
   std::uint64_t next_id_ = 1;
   bool alive_ = true;
 };
