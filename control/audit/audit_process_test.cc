@@ -41,6 +41,27 @@ class AuditProcess : public ::testing::Test {
     start();
     ASSERT_EQ(audit_.register_ring(7, descriptors_, {"t-1"}), "");
   }
+  std::uint64_t denials_accounted_for() const {
+    std::uint64_t sum = audit_.lines("decision").size();
+    for (const auto& line : audit_.lines("coalesced")) sum += line["repeated"].get<std::uint64_t>();
+    return sum;
+  }
+  // Sends records until `told` says that something has happened and the ring has stood full and still since. The number sent.
+  static std::uint64_t fill(AuditUnderTest& audit, AuditRing& ring, std::uint64_t number, std::optional<FromAudit>& told) {
+    Deadline deadline = Deadline::after(std::chrono::seconds(30));
+    Sequence seen = ring.accepted();
+    while (!deadline.passed(Clock::now())) {
+      if (put(ring, "t-1", number).has_value()) {
+        ++number;
+        continue;
+      }
+      if (!told) told = audit.receive(Deadline::after(std::chrono::milliseconds(1)));
+      accepted(ring, std::chrono::milliseconds(told ? 400 : 5));
+      if (told && std::exchange(seen, ring.accepted()) == ring.accepted()) return number;
+    }
+    ADD_FAILURE() << "nothing stops the ring";
+    return number;
+  }
   AuditRing writer() { return AuditRing::open(descriptors_.duplicate().value()).value(); }
   void expect_sound(std::uint64_t records) {
     auto report = audit_.verify();
@@ -306,8 +327,11 @@ TEST_F(AuditProcess, CountsRepeatedDenials) {
     while (deny(ring, "t-1", i % 2 == 0 ? "evil.example" : "worse.example", i).has_error()) ::usleep(1000);
   }
   ASSERT_TRUE(accepted(ring));
-  EXPECT_EQ(audit_.lines("decision").size(), 2u);
   ASSERT_TRUE(audit_.end_task("t-1"));
+  // Two names, each written once; again only where the machine stood still for a whole window.
+  std::uint64_t written = audit_.lines("decision").size();
+  EXPECT_GE(written, 2u);
+  EXPECT_LT(written, 20u);
   auto counted = audit_.lines("coalesced");
   std::uint64_t sum = 0;
   for (const auto& line : counted) {
@@ -316,9 +340,7 @@ TEST_F(AuditProcess, CountsRepeatedDenials) {
     EXPECT_EQ(line["reason"], "no_rule");
     sum += line["repeated"].get<std::uint64_t>();
   }
-  std::uint64_t gaps = 0;
-  for (const auto& line : audit_.lines("gap")) gaps += line["count"].get<std::uint64_t>();
-  EXPECT_EQ(sum + 2, 500u) << gaps;
+  EXPECT_EQ(sum + written, 500u);
   EXPECT_EQ(audit_.stop(), 0);
   EXPECT_TRUE(audit_.verify().sound());
 }
@@ -330,8 +352,8 @@ TEST_F(AuditProcess, ReportsCountedDenialsWhenTheWindowEnds) {
   ASSERT_TRUE(accepted(ring));
   Deadline deadline = soon();
   while (audit_.lines("coalesced").empty() && !deadline.passed(Clock::now())) ::usleep(20'000);
-  ASSERT_EQ(audit_.lines("coalesced").size(), 1u);
-  EXPECT_EQ(audit_.lines("coalesced")[0]["repeated"], 9);
+  EXPECT_EQ(audit_.lines("coalesced").at(0)["verdict"], "deny");
+  EXPECT_LE(audit_.lines("coalesced").at(0)["repeated"], 9);
 }
 
 // Denials that were counted when the process was killed are still accounted for.
@@ -343,13 +365,12 @@ TEST_F(AuditProcess, KilledProcessLosesNoCountOfDenials) {
   audit_.kill();
   start_with_ring();
   ASSERT_TRUE(audit_.flush());
-  EXPECT_EQ(audit_.lines("decision").size(), 1u);
-  ASSERT_EQ(audit_.lines("coalesced").size(), 1u);
-  EXPECT_EQ(audit_.lines("coalesced")[0]["repeated"], 99);
+  EXPECT_EQ(denials_accounted_for(), 100u);
+  EXPECT_LT(audit_.lines("decision").size(), 20u);
   audit_.kill();
   start_with_ring();
   ASSERT_TRUE(audit_.flush());
-  EXPECT_EQ(audit_.lines("coalesced").size(), 1u) << "reported once";
+  EXPECT_EQ(denials_accounted_for(), 100u) << "reported once";
 }
 
 TEST_F(AuditProcess, TaskOverItsBudgetStandsStillUntilItIsEnded) {
@@ -358,19 +379,8 @@ TEST_F(AuditProcess, TaskOverItsBudgetStandsStillUntilItIsEnded) {
   auto others = AuditRing::create(AuditRing::kMinSize).value();
   ASSERT_EQ(audit_.register_ring(8, others, {"t-2"}), "");
   AuditRing ring = writer();
-  std::uint64_t sent = 0;
-  Deadline deadline = soon();
   std::optional<FromAudit> told;
-  bool still = false;
-  while (!still && !deadline.passed(Clock::now())) {
-    if (put(ring, "t-1", sent).has_value()) {
-      ++sent;
-    } else {
-      still = !accepted(ring, std::chrono::milliseconds(100)) && !accepted(ring, std::chrono::milliseconds(400));
-    }
-  }
-  ASSERT_TRUE(still);
-  told = audit_.receive();
+  std::uint64_t sent = fill(audit_, ring, 0, told);
   ASSERT_TRUE(told && told->has_task_over_budget());
   EXPECT_EQ(told->task_over_budget().task(), "t-1");
   EXPECT_EQ(audit_.lines("over_budget").size(), 1u);
@@ -569,17 +579,8 @@ TEST_F(AuditProcess, FullDiskStopsAcceptanceUntilThereIsSpace) {
     ASSERT_TRUE(put(ring, "t-1", sent++).has_value());
     ASSERT_TRUE(accepted(ring));
     std::ofstream(disk / "filler") << std::string(8 << 20, 'x');
-    bool stopped = false;
-    Deadline deadline = soon();
-    while (!stopped && !deadline.passed(Clock::now())) {
-      if (put(ring, "t-1", sent).has_value()) {
-        ++sent;
-      } else {
-        stopped = !accepted(ring, std::chrono::milliseconds(500));
-      }
-    }
-    ASSERT_TRUE(stopped);
-    auto told = audit.receive();
+    std::optional<FromAudit> told;
+    sent = fill(audit, ring, sent, told);
     ASSERT_TRUE(told && told->has_disk_state());
     EXPECT_FALSE(told->disk_state().writable());
     std::filesystem::remove(disk / "filler");
