@@ -1,13 +1,38 @@
 #include "proxy/task/destinations.h"
 
+#include <algorithm>
+
 namespace sallyport::proxy {
 
 DestinationUse& Destinations::of(const policy::Target& target, Port port) {
   std::string key = target.authority(port);
   auto found = named_.find(key);
   if (found != named_.end()) return found->second;
-  if (named_.size() >= kMax) return others_;
+  if (named_.size() >= kMax && !make_room()) return others_;
   return named_[std::move(key)];
+}
+
+void Destinations::deny(const policy::Target& target, Port port) {
+  std::string key = target.authority(port);
+  auto found = named_.find(key);
+  if (found != named_.end()) {
+    ++found->second.denied;
+  } else if (named_.size() < kMax) {
+    ++named_[std::move(key)].denied;
+  } else {
+    ++others_.denied;
+  }
+}
+
+// True if an entry that was never used could be folded into the others.
+bool Destinations::make_room() {
+  auto unused = std::ranges::find_if(named_, [](const auto& entry) { return entry.second.requests == 0 && entry.second.connections == 0; });
+  if (unused == named_.end()) return false;
+  others_.denied += unused->second.denied;
+  others_.bytes_up += unused->second.bytes_up;
+  others_.bytes_down += unused->second.bytes_down;
+  named_.erase(unused);
+  return true;
 }
 
 DestinationUse Destinations::total() const noexcept {

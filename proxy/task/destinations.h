@@ -1,4 +1,5 @@
-// Destinations: what a task used, by name and port, for its receipt. Bounded: past kMax the rest is counted as others.
+// Destinations: what a task used, by name and port, for its receipt. Bounded: past kMax the rest is counted as others. What was
+// used takes the place of what was only refused, so that a task cannot hide it behind questions for names that it makes up.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,17 @@ class Destinations {
  public:
   static constexpr std::size_t kMax = 256;
 
-  // The counters for a target, or those of all others. Valid as long as the Destinations.
+  // The counters of a target that is used, or those of all others. Valid until the next call.
   DestinationUse& of(const policy::Target& target, Port port);
+  // Counts a refusal.
+  void deny(const policy::Target& target, Port port);
   const std::unordered_map<std::string, DestinationUse>& named() const noexcept { return named_; }
   const DestinationUse& others() const noexcept { return others_; }
   DestinationUse total() const noexcept;
 
  private:
+  bool make_room();
+
   std::unordered_map<std::string, DestinationUse> named_;  // by authority
   DestinationUse others_;
 };

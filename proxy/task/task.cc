@@ -60,11 +60,16 @@ Task::Task(const ThreadServices& services, TaskSettings settings)
   }
 }
 
-Awaitable<void> Task::end(async::CancelReason reason) {
+void Task::begin_end(async::CancelReason reason) noexcept {
   phase_ = Phase::kEnded;
   allowances_.close();
   for (auto& set : rule_allowances_)
     if (set) set->close();
+  scope_.cancel(reason);
+}
+
+Awaitable<void> Task::end(async::CancelReason reason) {
+  begin_end(reason);
   auto closing = scope_.close(reason);
   co_await std::move(closing);
   pool_.clear();
@@ -154,7 +159,7 @@ Result<RecordedDecision> Task::record(const Decision& d) {
   auto appended = services_.recorder.append(r);
   if (!d.allowed()) {
     denials_.add({describe_what(d), d.reason, d.nearest ? std::string(d.nearest->id) : std::string(), id, 1});
-    if (d.target) ++destinations_.of(*d.target, Port::of(d.port)).denied;
+    if (d.target) destinations_.deny(*d.target, Port::of(d.port));
   }
   if (!appended) return fail(std::move(appended).error());
   return RecordedDecision{std::move(id), appended.value()};

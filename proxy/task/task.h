@@ -60,8 +60,13 @@ class Task {
   const ThreadServices& services() const noexcept { return services_; }
 
   Phase phase() const noexcept { return phase_; }
-  void run() noexcept { phase_ = Phase::kRunning; }
-  // Refuses new work, aborts what is open (with resets), joins.
+  // An ended task stays ended.
+  void run() noexcept {
+    if (phase_ == Phase::kAttached) phase_ = Phase::kRunning;
+  }
+  // Refuses new work, aborts what is open (with resets).
+  void begin_end(async::CancelReason reason) noexcept;
+  // The same, then joins. At most one caller at a time: the task may be destroyed when it returns.
   Awaitable<void> end(async::CancelReason reason);
 
   // The policy's word, with the floor above it.
