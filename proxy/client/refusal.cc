@@ -26,14 +26,21 @@ std::string_view title_of(Category category) {
   }
 }
 
+// As a person would write it: an HTTP request by its URL, a connection by its authority.
+std::string asked_for(const Decision& d) {
+  Port port = Port::of(d.port);
+  std::string authority = d.target->authority(port);
+  std::string method = d.method.empty() ? std::string() : escape_text(d.method, 32) + " ";
+  bool is_url = d.layer == Layer::kHttp || !d.path.empty();
+  if (!is_url) return method + authority;
+  if (port == Port::of(80)) authority.resize(authority.size() - std::string_view(":80").size());
+  return method + "http://" + authority + escape_text(d.path, 512);
+}
+
 std::string detail_of(const Decision& d) {
   std::string text(policy::describe(d.reason));
   text += ".";
-  if (d.target) {
-    text += " Asked for: ";
-    if (!d.method.empty()) text += escape_text(d.method, 32) + " ";
-    text += d.target->authority(Port::of(d.port)) + escape_text(d.path, 512) + ".";
-  }
+  if (d.target) text += " Asked for: " + asked_for(d) + ".";
   if (d.nearest) {
     text += " The nearest rule is ";
     text += d.nearest->id;
@@ -177,6 +184,7 @@ Awaitable<bool> refuse_http(ClientConnection& client, Decision decision, HttpAns
   auto written = co_await std::move(writing);
   if (!written) co_return false;
   if (answer.keep_alive) co_return true;
+  if (!answer.linger) co_return false;
   auto lingering = linger(client);
   co_await std::move(lingering);
   co_return false;

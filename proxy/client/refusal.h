@@ -19,6 +19,7 @@ struct HttpAnswer {
   std::uint8_t client_minor = 1;
   bool head_request = false;
   bool keep_alive = false;
+  bool linger = true;  // false: somebody else reads what the client still sends, and ends the connection
 };
 
 // Records `decision` (a denial or failure), waits until it is on file, answers. False: the connection is of no further use.
