@@ -39,6 +39,15 @@ Awaitable<bool> Relay::send_buffered_input() {
   co_return true;
 }
 
+// With the budget used up to the last byte, the end of a stream may still be passed on; a byte more is what breaks the limit.
+Awaitable<Result<bool>> Relay::at_end(net::SocketStream& from) {
+  char beyond = 0;
+  auto reading = from.read_some({&beyond, 1});
+  auto got = co_await std::move(reading);
+  if (!got) co_return fail(std::move(got).error());
+  co_return got.value() == 0;
+}
+
 Awaitable<bool> Relay::move_some(net::SocketStream& from, net::SocketStream& to, Resource resource, std::uint64_t& counted) {
   auto waiting = from.wait_readable();
   auto ready = co_await std::move(waiting);
@@ -46,6 +55,13 @@ Awaitable<bool> Relay::move_some(net::SocketStream& from, net::SocketStream& to,
   auto taking = limits_.take(resource, kBuffer);
   auto taken = co_await std::move(taking);
   if (taken.amount == 0) {
+    auto looking = at_end(from);
+    auto end = co_await std::move(looking);
+    if (!end) co_return false;
+    if (end.value()) {
+      to.shutdown_write();
+      co_return true;
+    }
     stop_at(resource, taken.rule_limit);
     co_return false;
   }
