@@ -25,14 +25,17 @@ void ClientConnection::expect_until(Deadline deadline, Expired meaning) noexcept
   task_.services().wheel.arm(phase_, deadline);
 }
 
-void ClientConnection::end_at(Deadline deadline) noexcept {
+void ClientConnection::end_at(Deadline deadline, Ends what) noexcept {
+  if (expired_ == Expired::kDuration) expired_ = Expired::kNothing;  // the upstream that it ended is gone
   life_.meaning = Expired::kDuration;
+  life_.ends = what;
   task_.services().wheel.arm(life_, deadline);
 }
 
 void ClientConnection::Timer::expired() noexcept {
   owner->expired_ = meaning;
-  owner->abort_both();
+  if (ends == Ends::kBoth) return owner->abort_both();
+  if (owner->upstream_ != nullptr) owner->upstream_->abort(net::CloseReason::kReset);
 }
 
 void ClientConnection::abort(async::CancelReason) noexcept { abort_both(); }

@@ -43,8 +43,12 @@ class ClientConnection final : public async::Abortable {
 
   // Ends whatever waits at `deadline`, by aborting both sides; replaces the deadline before it.
   void expect_until(Deadline deadline, Expired meaning) noexcept;
-  // The bound of the whole connection, once a rule is known.
-  void end_at(Deadline deadline) noexcept;
+  // The bound of the connection, once a rule is known; replaces the one before it. kUpstream: ends the upstream side alone, so that the
+  // client can still be told.
+  enum class Ends : std::uint8_t { kUpstream, kBoth };
+  void end_at(Deadline deadline, Ends what = Ends::kBoth) noexcept;
+  // From here on end_at's deadline ends both sides: half an answer cannot be followed by another.
+  void end_both() noexcept { life_.ends = Ends::kBoth; }
   Expired expired() const noexcept { return expired_; }
 
   // The upstream side to abort with this one; null: none. The caller keeps it alive.
@@ -56,6 +60,7 @@ class ClientConnection final : public async::Abortable {
   struct Timer final : async::DeadlineWheel::Entry {
     ClientConnection* owner = nullptr;
     Expired meaning = Expired::kNothing;
+    Ends ends = Ends::kBoth;
     void expired() noexcept override;
   };
 

@@ -27,7 +27,7 @@ void Exchange::touch() noexcept {
 // A kept-alive connection may have been closed by the upstream just as it was used; nothing has then been done there for sure.
 bool Exchange::may_retry() const noexcept {
   bool safe = method_ == "GET" || method_ == "HEAD" || method_ == "OPTIONS";
-  return upstream_ && upstream_->reused && !upstream_spoke_ && safe && !request_body_.has_body() && fault_ &&
+  return upstream_ && upstream_->reused && !upstream_spoke_ && safe && !had_body_ && fault_ &&
          fault_->reason == ReasonCode::kUpstreamClosed && client_.expired() == Expired::kNothing;
 }
 
@@ -50,38 +50,48 @@ Awaitable<bool> Exchange::exchange_once() {
   co_return co_await std::move(relaying);
 }
 
+Awaitable<bool> Exchange::attempt() {
+  if (fault_) co_return false;
+  touch();
+  auto checking = check_form();
+  if (!co_await std::move(checking)) co_return false;
+  auto reserving = reserve_upload();
+  if (!co_await std::move(reserving)) co_return false;
+  auto exchanging = exchange_once();
+  if (co_await std::move(exchanging)) co_return true;
+  if (!may_retry()) co_return false;
+  fault_.reset();
+  client_.set_upstream(nullptr);
+  upstream_.reset();
+  auto taking = limits_.take_all(Resource::kUpload, request_text_.size());
+  auto taken = co_await std::move(taking);
+  if (taken.amount == 0) {
+    reach_limit(Resource::kUpload, taken.rule_limit);
+    co_return false;
+  }
+  reserved_up_ += taken.amount;
+  task_.pool().clear();  // its neighbours are as old
+  auto again = exchange_once();
+  co_return co_await std::move(again);
+}
+
 Awaitable<bool> Exchange::run() {
-  bool done = false;
-  if (!fault_) {
-    touch();
-    auto reserving = reserve_upload();
-    if (co_await std::move(reserving)) {
-      auto exchanging = exchange_once();
-      done = co_await std::move(exchanging);
-      if (!done && may_retry()) {
-        fault_.reset();
-        upstream_.reset();
-        auto taking = limits_.take_all(Resource::kUpload, request_text_.size());
-        auto taken = co_await std::move(taking);
-        reserved_up_ += taken.amount;
-        if (taken.amount == 0) {
-          reach_limit(Resource::kUpload, taken.rule_limit);
-        } else {
-          task_.pool().clear();  // its neighbours are as old
-          auto again = exchange_once();
-          done = co_await std::move(again);
-        }
-      }
-    }
+  auto attempting = attempt();
+  bool done = co_await std::move(attempting);
+  bool usable = false;
+  if (!done) {
+    // Said first: joining the body ends the way to the client.
+    auto refusing = refuse();
+    usable = co_await std::move(refusing);
   }
   auto joining = join_body();
   co_await std::move(joining);
   client_.set_upstream(nullptr);
+  client_.end_at(Deadline::never());
   account();
   if (!done) {
     upstream_.reset();
-    auto refusing = refuse();
-    co_return co_await std::move(refusing);
+    co_return usable;
   }
   if (upstream_ && response_.keep_alive && body_done_ && !discard_body_) task_.pool().give_back(destination_, std::move(upstream_));
   co_return client_keep_alive_ && body_done_;
@@ -89,12 +99,20 @@ Awaitable<bool> Exchange::run() {
 
 // Once a byte of the response has gone out there is nothing left to say but a reset.
 Awaitable<bool> Exchange::refuse() {
+  if (client_.expired() == Expired::kDuration) {
+    fault_ = Fault{ReasonCode::kBudgetDuration, {}};
+    task_.limit_reached("connections.duration", -1);
+  }
   auto fault = fault_.value_or(Fault{ReasonCode::kUpstreamClosed, "the client or the upstream went away"});
   if (answering_ || !fault_) {
     (void)record_request(policy::to_string(fault.reason));
     client_.abort_both();
     co_return false;
   }
+  // Nothing more of a body goes upstream; what the client still sends of it is read and dropped by the coroutine that does so already.
+  discard_body_ = discard_body_ || !body_joined_;
+  if (upstream_) upstream_->stream->abort(net::CloseReason::kReset);
+  if (up_ > 0 || down_ > 0) (void)record_request(policy::to_string(fault.reason));  // what was used is on file all the same
   Decision d;
   d.layer = Layer::kHttp;
   d.form = client_.form();
@@ -106,9 +124,14 @@ Awaitable<bool> Exchange::refuse() {
   d.method = method_;
   d.path = target_;
   d.detail = fault.detail;
-  HttpAnswer answer{0, client_minor_, method_ == "HEAD", client_keep_alive_ && body_done_ && !discard_body_};
+  HttpAnswer answer{0, client_minor_, method_ == "HEAD", client_keep_alive_ && body_done_ && !discard_body_, body_joined_};
   auto refusing = refuse_http(client_, d, answer);
   co_return co_await std::move(refusing);
+}
+
+void Exchange::begin_answer() noexcept {
+  answering_ = true;
+  client_.end_both();
 }
 
 void Exchange::account() noexcept {

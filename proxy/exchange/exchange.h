@@ -13,15 +13,19 @@
 #include "core/http/response_head.h"
 #include "proxy/client/connection.h"
 #include "proxy/client/refusal.h"
+#include "proxy/exchange/form_body.h"
 #include "proxy/tunnel/tunnel.h"
 
 namespace sallyport::proxy {
 
 class Exchange {
  public:
-  // `head` and the views in it must stay valid until run() first reads from the client, which is after the request head has been
-  // written. `target` is the canonical origin-form. `decision_id`: what the audit log has it under.
-  Exchange(ClientConnection& client, policy::ApprovedDestination destination, const http::RequestHead& head, std::string target,
+  // Largest form that is read for its keys before it goes on.
+  static constexpr std::size_t kMaxForm = 64 * 1024;
+
+  // `verdict` is an allowing one. `head` is read here and not later. `target` is the canonical origin-form. `decision_id`: what
+  // the audit log has it under.
+  Exchange(ClientConnection& client, const policy::HttpVerdict& verdict, const http::RequestHead& head, std::string target,
            std::string decision_id);
 
   // False: the client connection is of no further use.
@@ -36,6 +40,7 @@ class Exchange {
 
   // Request side.
   Result<void> write_head(const http::RequestHead& head);
+  Awaitable<bool> check_form();
   Awaitable<bool> reserve_upload();
   Awaitable<bool> connect();
   Awaitable<bool> send_head();
@@ -48,6 +53,7 @@ class Exchange {
   Awaitable<void> join_body();
 
   // Response side.
+  Awaitable<bool> attempt();
   Awaitable<bool> exchange_once();
   Awaitable<bool> read_response_head();
   Awaitable<bool> pass_interim();
@@ -61,6 +67,7 @@ class Exchange {
   Awaitable<Result<std::size_t>> read_upstream();
 
   Awaitable<bool> refuse();
+  void begin_answer() noexcept;
   bool fail_with(policy::ReasonCode reason, std::string detail = {});
   void reach_limit(Resource resource, bool rule_limit);
   Result<audit::Sequence> record_request(std::string_view error);
@@ -80,9 +87,11 @@ class Exchange {
   std::string method_, target_, decision_id_;
   std::uint8_t client_minor_;
   bool client_keep_alive_;
-  http::Framing request_body_;
+  http::Framing request_body_;  // length: what is still to come
+  bool had_body_;
   std::string request_text_;
-  bool head_valid_ = true;
+  FormBody form_ = FormBody::kNo;  // other than kNo: to be looked at before anything goes upstream
+  bool asks_continue_ = false;     // for the form: here, not upstream
 
   std::unique_ptr<UpstreamConnection> upstream_;
   std::uint64_t reserved_up_ = 0;  // taken of the upload allowance, not yet written

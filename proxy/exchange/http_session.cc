@@ -3,6 +3,7 @@
 #include "policies/engine/path.h"
 #include "proxy/exchange/connect.h"
 #include "proxy/exchange/exchange.h"
+#include "proxy/exchange/form_body.h"
 #include "proxy/local/internal_pages.h"
 
 namespace sallyport::proxy {
@@ -17,6 +18,12 @@ policy::Target target_of(const http::Authority& authority) {
   return *authority.name();
 }
 
+bool asks_for_websocket(const http::Fields& fields) {
+  for (auto field : fields)
+    if (field.id == http::FieldId::kUpgrade && contains_ignoring_case(field.value, "websocket")) return true;
+  return false;
+}
+
 }  // namespace
 
 Decision HttpSession::decision(ReasonCode reason) const {
@@ -25,8 +32,13 @@ Decision HttpSession::decision(ReasonCode reason) const {
   d.form = client_.form();
   d.connection = client_.id();
   d.reason = reason;
-  if (target_) d.target = &*target_;
-  d.port = port_;
+  if (target_) {
+    d.target = &*target_;
+    d.port = port_;
+  } else if (origin_) {  // a request that could not be read was for whom its connection is
+    d.target = &origin_->target;
+    d.port = origin_->port.value();
+  }
   d.method = head_.method;
   d.path = head_.path;
   return d;
@@ -145,6 +157,12 @@ Awaitable<bool> HttpSession::answer_for(Origin origin) {
     auto refusing = refuse_http(client_, d, answer);
     co_return co_await std::move(refusing);
   }
+  if (asks_for_websocket(head_.fields)) {
+    // No rule can allow it yet; without the upgrade the request would be another than the client meant (policy-013).
+    d.reason = ReasonCode::kUpgradeRefused;
+    auto refusing = refuse_http(client_, d, answer);
+    co_return co_await std::move(refusing);
+  }
   auto limits = client_.task().limits(verdict.destination->rule());
   auto taking = limits.take(Resource::kRequests, 1);
   auto taken = co_await std::move(taking);
@@ -159,7 +177,7 @@ Awaitable<bool> HttpSession::answer_for(Origin origin) {
     auto refusing = refuse(ReasonCode::kAuditUnavailable, 503, recorded.error().detail, true);
     co_return co_await std::move(refusing);
   }
-  Exchange exchange(client_, *verdict.destination, head_, wire.value().wire(), std::move(recorded.value().id));
+  Exchange exchange(client_, verdict, head_, wire.value().wire(), std::move(recorded.value().id));
   auto running = exchange.run();
   co_return co_await std::move(running);
 }

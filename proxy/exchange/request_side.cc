@@ -6,12 +6,14 @@ namespace sallyport::proxy {
 
 using policy::ReasonCode;
 
-Exchange::Exchange(ClientConnection& client, policy::ApprovedDestination destination, const http::RequestHead& head,
+Exchange::Exchange(ClientConnection& client, const policy::HttpVerdict& verdict, const http::RequestHead& head,
                    std::string target, std::string decision_id)
-    : client_(client), task_(client.task()), policy_(client.task().policy_snapshot()), destination_(std::move(destination)),
+    : client_(client), task_(client.task()), policy_(client.task().policy_snapshot()), destination_(*verdict.destination),
       limits_(client.task().limits(destination_.rule())), method_(head.method), target_(std::move(target)),
       decision_id_(std::move(decision_id)), client_minor_(head.minor), client_keep_alive_(head.keep_alive),
-      request_body_(head.body), body_ended_(client.task().services().executor) {
+      request_body_(head.body), had_body_(head.body.has_body()), body_ended_(client.task().services().executor) {
+  if (verdict.limits_methods && head.body.has_body()) form_ = form_body(head.fields);
+  asks_continue_ = form_ != FormBody::kNo && head.expect_continue;
   auto written = write_head(head);
   if (!written) fault_ = Fault{ReasonCode::kMalformed, written.error().detail};
   body_done_ = !request_body_.has_body();
@@ -27,8 +29,31 @@ Result<void> Exchange::write_head(const http::RequestHead& head) {
   request.authority = &authority;
   request.fields = &head.fields;
   request.body = request_body_;
-  request.expect_continue = head.expect_continue;
+  request.expect_continue = head.expect_continue && !asks_continue_;
   return http::write_request_head(request_text_, request);
+}
+
+// A form may name another method than the request line (policy-006). It is read whole first: half a form has been acted on.
+Awaitable<bool> Exchange::check_form() {
+  if (form_ == FormBody::kNo) co_return true;
+  if (form_ == FormBody::kEncoded) co_return fail_with(ReasonCode::kMethodOverride, "a form that is compressed cannot be checked for _method");
+  if (request_body_.kind != http::FramingKind::kLength || request_body_.length > kMaxForm)
+    co_return fail_with(ReasonCode::kMethodOverride, "where the rule limits methods a form must state its length and be at most 64 KiB");
+  auto& input = client_.input();
+  if (asks_continue_ && input.empty()) {
+    auto writing = client_.stream().write_all("HTTP/1.1 100 Continue\r\n\r\n");
+    auto written = co_await std::move(writing);
+    if (!written) co_return false;
+  }
+  while (input.size() < request_body_.length) {
+    auto reading = client_.read_more();
+    auto got = co_await std::move(reading);
+    if (!got || got.value() == 0) co_return false;
+    touch();
+  }
+  if (policy::names_method_key(input.view().substr(0, static_cast<std::size_t>(request_body_.length))))
+    co_return fail_with(ReasonCode::kMethodOverride, "the form names a method");
+  co_return true;
 }
 
 // A body of stated length is reserved whole, so that one that cannot fit is refused before anything is dialled (budget-002).
@@ -50,6 +75,8 @@ Awaitable<bool> Exchange::reserve_upload() {
 
 Awaitable<bool> Exchange::connect() {
   upstream_ = task_.pool().take(destination_);
+  // A kept connection whose time is over does not serve another request.
+  if (upstream_ && task_.connection_deadline(destination_.rule(), upstream_->dialled_at).passed(Clock::now())) upstream_.reset();
   if (!upstream_) {
     auto opening = open_upstream(client_, destination_);
     auto opened = co_await std::move(opening);
@@ -57,6 +84,7 @@ Awaitable<bool> Exchange::connect() {
     upstream_ = std::move(opened.connection);
   }
   client_.set_upstream(upstream_->stream.get());
+  client_.end_at(task_.connection_deadline(destination_.rule(), upstream_->dialled_at), ClientConnection::Ends::kUpstream);
   co_return true;
 }
 

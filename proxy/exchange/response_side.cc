@@ -15,10 +15,21 @@ using policy::ReasonCode;
 Awaitable<Result<std::size_t>> Exchange::read_upstream() {
   auto& input = upstream_->input;
   if (input.full()) co_return fail(ErrorKind::kOverloaded, "the response head is too large");
+  if (limits_.limited(Resource::kDownload)) {
+    // Allowance taken for a response that is yet to come would be missing to those that are here.
+    auto waiting = upstream_->stream->wait_readable();
+    auto ready = co_await std::move(waiting);
+    if (!ready) co_return fail(std::move(ready).error());
+  }
   auto room = input.room();
   auto taking = limits_.take(Resource::kDownload, std::min(room.size(), kReadAhead));
   auto taken = co_await std::move(taking);
   if (taken.amount == 0) {
+    // The end of the connection costs nothing; a byte more is what breaks the limit.
+    char beyond = 0;
+    auto looking = upstream_->stream->read_some({&beyond, 1});
+    auto end = co_await std::move(looking);
+    if (!end || end.value() == 0) co_return end;
     reach_limit(Resource::kDownload, taken.rule_limit);
     co_return fail(ErrorKind::kDenied, "the download budget is used up");
   }
@@ -128,7 +139,7 @@ Awaitable<bool> Exchange::relay_length(std::uint64_t left) {
       co_return finished;
     }
     if (!data.empty()) {
-      answering_ = true;
+      begin_answer();
       auto flushing = flush(data);
       if (!co_await std::move(flushing)) co_return false;
       left -= data.size();
@@ -161,7 +172,7 @@ Awaitable<bool> Exchange::relay_chunked() {
     if (step.state == http::ChunkDecoder::State::kDone) break;
     if (step.state == http::ChunkDecoder::State::kData && out_.size() < kReadAhead) continue;
     if (step.state == http::ChunkDecoder::State::kNeedMore || out_.size() >= kReadAhead) {
-      answering_ = true;
+      begin_answer();
       auto flushing = flush();
       if (!co_await std::move(flushing)) co_return false;
     }
@@ -183,7 +194,7 @@ Awaitable<bool> Exchange::relay_until_close() {
     if (held > 0) append_body(input.view());
     input.consume(held);
     if (out_.size() >= kReadAhead) {
-      answering_ = true;
+      begin_answer();
       auto flushing = flush();
       if (!co_await std::move(flushing)) co_return false;
     }
@@ -192,7 +203,7 @@ Awaitable<bool> Exchange::relay_until_close() {
     if (!got) co_return fail_with(ReasonCode::kUpstreamClosed, "the response was cut");
     if (got.value() == 0) break;
     // What came before is certainly not the last byte.
-    answering_ = true;
+    begin_answer();
     auto flushing = flush();
     if (!co_await std::move(flushing)) co_return false;
   }
@@ -209,7 +220,7 @@ Awaitable<bool> Exchange::finish(std::string_view last) {
   auto waiting = task_.services().recorder.accepted(recorded.value());
   auto on_file = co_await std::move(waiting);
   if (!on_file) co_return fail_with(ReasonCode::kAuditUnavailable, on_file.error().detail);
-  answering_ = true;
+  begin_answer();
   auto flushing = flush(last);
   co_return co_await std::move(flushing);
 }

@@ -31,6 +31,10 @@ class LimitSet {
  public:
   LimitSet(AllowanceSet& task, AllowanceSet* rule) noexcept : task_(&task), rule_(rule) {}
 
+  // True if either bounds `resource`: then what is taken should be used at once, for others it is missing.
+  bool limited(Resource resource) const noexcept {
+    return task_->of(resource).limited() || (rule_ != nullptr && rule_->of(resource).limited());
+  }
   // Takes between 1 and `want` of both, the same amount of each; what one gave beyond the other goes back to it.
   Awaitable<Taken> take(Resource resource, std::uint64_t want);
   // All of `want` or nothing.
