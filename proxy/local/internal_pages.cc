@@ -7,6 +7,8 @@
 namespace sallyport::proxy {
 namespace {
 
+constexpr std::size_t kMaxList = 256 * 1024;  // bytes of a page after which a list of rules ends
+
 struct Page {
   std::string_view type;
   std::string body;
@@ -18,10 +20,9 @@ struct BudgetLine {
   std::uint64_t used;
 };
 
-std::vector<BudgetLine> budget_lines(Task& task) {
-  const auto& limits = task.policy().budgets().limits;
+std::vector<BudgetLine> budget_lines(const policy::Limits& limits, const AllowanceSet& allowances) {
   auto bytes = [](const std::optional<ByteCount>& b) { return b ? std::optional(b->value) : std::nullopt; };
-  auto used = [&](Resource r) { return task.allowances().of(r).used(); };
+  auto used = [&](Resource r) { return allowances.of(r).used(); };
   return {{"requests", limits.requests, used(Resource::kRequests)},
           {"connections", limits.connections_total, used(Resource::kConnections)},
           {"upload", bytes(limits.upload), used(Resource::kUpload)},
@@ -46,7 +47,7 @@ std::string policy_json(Task& task) {
     out += "\":\"";
     append_json(out, rule.text);
     out += "\"}";
-    if (out.size() > 256 * 1024) {
+    if (out.size() > kMaxList) {
       out += ",{\"id\":\"\",\"more\":true}";
       break;
     }
@@ -54,18 +55,36 @@ std::string policy_json(Task& task) {
   return out + "]}\n";
 }
 
-std::string budgets_json(Task& task) {
-  std::string out = "{";
-  for (const auto& line : budget_lines(task)) {
-    if (out.size() > 1) out += ",";
-    out += "\"" + std::string(line.name) + "\":{\"used\":" + std::to_string(line.used);
+std::vector<BudgetLine> task_lines(Task& task) { return budget_lines(task.policy().budgets().limits, task.allowances()); }
+
+// Members of a JSON object, each behind a comma.
+std::string members(const std::vector<BudgetLine>& lines) {
+  std::string out;
+  for (const auto& line : lines) {
+    out += ",\"" + std::string(line.name) + "\":{\"used\":" + std::to_string(line.used);
     if (line.limit) {
       out += ",\"limit\":" + std::to_string(*line.limit);
       out += ",\"left\":" + std::to_string(*line.limit > line.used ? *line.limit - line.used : 0);
     }
     out += "}";
   }
-  return out + "}\n";
+  return out;
+}
+
+std::string budgets_json(Task& task) {
+  std::string rules;
+  for (const auto& rule : task.policy().rules()) {
+    const auto* allowances = task.rule_allowances(rule.index);
+    if (allowances == nullptr) continue;
+    if (rules.size() > kMaxList) {
+      rules += ",{\"id\":\"\",\"more\":true}";
+      break;
+    }
+    rules += rules.empty() ? "{\"id\":\"" : ",{\"id\":\"";
+    append_json(rules, rule.id);
+    rules += "\"" + members(budget_lines(rule.limits, *allowances)) + "}";
+  }
+  return "{" + members(task_lines(task)).substr(1) + ",\"rules\":[" + rules + "]}\n";
 }
 
 std::string denials_json(Task& task) {
@@ -101,7 +120,7 @@ std::string overview(Task& task) {
     out += "  " + rule.id + ": " + std::string(policy::to_string(rule.action)) + " " + escape_text(rule.text, 256) + "\n";
   }
   out += "\nBudgets used:\n";
-  for (const auto& line : budget_lines(task)) {
+  for (const auto& line : task_lines(task)) {
     out += "  " + std::string(line.name) + ": " + std::to_string(line.used);
     if (line.limit) out += " of " + std::to_string(*line.limit);
     out += "\n";
