@@ -10,6 +10,7 @@
 import base64
 import dataclasses
 import json
+import re
 
 PROXY = ("127.0.0.1", 3128)
 
@@ -51,10 +52,10 @@ def one(step):
     sock.close()
     return got, end
 
-results = []
-for step in json.load(sys.stdin):
-    got, end = one(step)
-    results.append([base64.b64encode(got).decode(), end])
+import concurrent.futures
+given = json.load(sys.stdin)
+with concurrent.futures.ThreadPoolExecutor(given["at_once"]) as pool:
+    results = [[base64.b64encode(got).decode(), end] for got, end in pool.map(one, given["steps"])]
 print(json.dumps(results))
 """
 
@@ -84,14 +85,15 @@ class Reply:
 
     @property
     def statuses(self):
-        return [int(piece.split(b" ", 1)[0]) for piece in self.data.split(b"HTTP/1.1 ")[1:]]
+        return [int(status) for status in re.findall(rb"HTTP/1\.1 (\d{3}) ", self.data)]
 
     def problem(self):
         """The problem document of a refusal."""
         return json.loads(self.data.split(b"\r\n\r\n", 1)[1])
 
 
-def exchange(sallyport, policy, sends, **how):
+def exchange(sallyport, policy, sends, at_once=1, **how):
+    """One after the other, or so many at once where no exchange depends on another."""
     steps = []
     for send in sends:
         pieces = send.data if isinstance(send.data, list) else [send.data]
@@ -99,7 +101,7 @@ def exchange(sallyport, policy, sends, **how):
             "to": list(send.to), "send": [base64.b64encode(p).decode() for p in pieces], "half_close": send.half_close,
             "seconds": send.seconds, "quiet": send.quiet, "pause": send.pause,
         })
-    done = sallyport(["/usr/bin/python3", "-IS", "-c", _INSIDE], policy=policy, stdin=json.dumps(steps).encode(),
+    done = sallyport(["/usr/bin/python3", "-IS", "-c", _INSIDE], policy=policy, stdin=json.dumps({"steps": steps, "at_once": at_once}).encode(),
                      options=["--quiet"], timeout=how.pop("timeout", 50), **how)
     assert done.exit == 0, done
     return [Reply(base64.b64decode(got), end) for got, end in json.loads(done.stdout)]
