@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <functional>
+#include <tuple>
 
 #include "core/ipc/message.h"
 #include "core/ipc/request_table.h"
@@ -94,6 +96,30 @@ void fill_destination(api::Destination& out, const std::string& authority, const
   out.set_bytes_down(use.bytes_down);
 }
 
+// A whole message must fit into a frame, and the names are as long as the task likes.
+constexpr std::size_t kDestinationBytes = 32 * 1024;
+
+// The busiest that fit; used ones before those that were only refused.
+void fill_destinations(api::TaskEnded& out, const Destinations& seen) {
+  std::vector<const std::pair<const std::string, DestinationUse>*> order;
+  for (const auto& entry : seen.named()) order.push_back(&entry);
+  auto weight = [](const auto* entry) {
+    const DestinationUse& use = entry->second;
+    return std::tuple(use.connections + use.requests, use.bytes_up + use.bytes_down, use.denied);
+  };
+  std::ranges::sort(order, std::ranges::greater(), weight);
+  std::size_t bytes = 0;
+  for (const auto* entry : order) {
+    auto& destination = *out.add_destinations();
+    fill_destination(destination, entry->first, entry->second);
+    bytes += destination.ByteSizeLong() + 4;
+    if (bytes <= kDestinationBytes) continue;
+    out.mutable_destinations()->RemoveLast();
+    break;
+  }
+  out.set_other_destinations(order.size() - static_cast<std::size_t>(out.destinations_size()));
+}
+
 }  // namespace
 
 // A task, and its leases asked for over the link.
@@ -129,7 +155,7 @@ struct ControlLink::Entry final : LeaseSource {
     out.set_bytes_up(total.bytes_up);
     out.set_bytes_down(total.bytes_down);
     out.set_dns_queries(task.dns_queries);
-    for (const auto& [name, use] : task.destinations().named()) fill_destination(*out.add_destinations(), name, use);
+    fill_destinations(out, task.destinations());
     give_back(out, task.allowances(), -1);
     for (const auto& rule : task.policy().rules())
       if (auto* set = task.rule_allowances(rule.index); set != nullptr && out.unused_size() < 256) give_back(out, *set, static_cast<int>(rule.index));
@@ -195,13 +221,22 @@ Awaitable<void> ControlLink::run() {
     if (!queue_.empty()) (void)queue_.flush();
   }
   lost();
+  auto ending = end_all();
+  co_await std::move(ending);
+}
+
+Awaitable<void> ControlLink::end_all() {
+  // What waits for an audit process that has stopped would never end.
+  services_.recorder.stop();
+  for (auto& [id, entry] : tasks_) entry->served->task().begin_end(async::CancelReason::kShutdown);
+  // Tasks whose end was under way first: each is destroyed by the coroutine that ends it.
+  auto closing = scope_.close(async::CancelReason::kShutdown);
+  co_await std::move(closing);
   for (auto& [id, entry] : tasks_) {
     auto ending = entry->served->task().end(async::CancelReason::kShutdown);
     co_await std::move(ending);
   }
   tasks_.clear();
-  auto closing = scope_.close(async::CancelReason::kShutdown);
-  co_await std::move(closing);
 }
 
 Awaitable<bool> ControlLink::handle(api::ToProxy message, std::vector<UniqueFd> descriptors) {

@@ -30,6 +30,7 @@ class ControlLink {
   void add_task(const api::AddTask& request, std::vector<UniqueFd> descriptors);
   Result<void> try_add(const api::AddTask& request, std::vector<UniqueFd> descriptors);
   Awaitable<void> end_task(std::string id);
+  Awaitable<void> end_all();
   Entry* find(const std::string& id);
   void lost() noexcept;
 
