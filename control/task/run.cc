@@ -23,7 +23,8 @@ using launcher::Outcome;
 using std::chrono::seconds;
 
 constexpr auto kStartTime = seconds(20);
-constexpr auto kEndTime = seconds(15);
+constexpr auto kEndTime = seconds(25);
+constexpr auto kProxyEndTime = seconds(12);  // longer than a dial lasts, which nothing cuts short: without the answer the receipt has no network
 
 std::string owner() {
   if (const auto* entry = ::getpwuid(::getuid())) return entry->pw_name;
@@ -212,6 +213,7 @@ void Run::serve() {
 }
 
 void Run::summarise_network(const proxy::api::TaskEnded& ended) {
+  auto requests = ended.requests(), connections = ended.connections(), up = ended.bytes_up(), down = ended.bytes_down();
   for (const auto& d : ended.destinations()) {
     launcher::DestinationSummary summary;
     summary.destination = d.name() + ":" + std::to_string(d.port());
@@ -220,7 +222,14 @@ void Run::summarise_network(const proxy::api::TaskEnded& ended) {
     summary.upload_bytes = d.bytes_up();
     summary.download_bytes = d.bytes_down();
     receipt_.network.push_back(std::move(summary));
+    requests -= std::min(requests, d.requests());
+    connections -= std::min(connections, d.connections());
+    up -= std::min(up, d.bytes_up());
+    down -= std::min(down, d.bytes_down());
   }
+  // What has no line of its own is not left out.
+  if (requests > 0 || connections > 0)
+    receipt_.network.push_back({"other destinations", {}, requests > 0 ? requests : connections, 0, up, down, {}});
 }
 
 // Every end takes the same path: stop the process tree, stop capture, destroy the writable layer, write the receipt.
@@ -241,7 +250,7 @@ void Run::end() {
     receipt_.output_truncated = totals.truncated;
   }
   if (appliance_ && task_added_) {
-    auto ended = appliance_->end_task(id_, Deadline::after(seconds(5)));
+    auto ended = appliance_->end_task(id_, Deadline::after(kProxyEndTime));
     step("stop the proxy's work for the task", ended ? Result<void>(success()) : Result<void>(fail(ended.error())));
     if (ended) summarise_network(ended.value());
   }
