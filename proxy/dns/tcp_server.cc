@@ -10,8 +10,9 @@ constexpr auto kTcpIdle = std::chrono::seconds(10);
 Awaitable<void> serve_dns_tcp(ClientConnection& client, TaskDns& dns) {
   auto& input = client.input();
   std::array<std::uint8_t, dns::kResponseBuffer + 2> out;
+  // One deadline for a message whole, not for each piece of it.
+  client.expect_until(Deadline::after(kTcpIdle), Expired::kIdle);
   for (;;) {
-    client.expect_until(Deadline::after(kTcpIdle), Expired::kIdle);
     auto bytes = input.view();
     std::size_t length = bytes.size() < 2 ? 0 : (static_cast<std::size_t>(static_cast<unsigned char>(bytes[0])) << 8) | static_cast<unsigned char>(bytes[1]);
     if (bytes.size() < 2 || bytes.size() < length + 2) {
@@ -29,6 +30,7 @@ Awaitable<void> serve_dns_tcp(ClientConnection& client, TaskDns& dns) {
     auto writing = client.stream().write_all({reinterpret_cast<const char*>(out.data()), reply.size() + 2});
     auto written = co_await std::move(writing);
     if (!written) co_return;
+    client.expect_until(Deadline::after(kTcpIdle), Expired::kIdle);
   }
 }
 
