@@ -3,6 +3,8 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <boost/asio/post.hpp>
+
 #include "proxy/exchange/caught.h"
 
 namespace sallyport::proxy {
@@ -10,6 +12,7 @@ namespace {
 
 constexpr auto kProbeTime = std::chrono::seconds(2);
 constexpr std::uint16_t kDnsPort = 53;
+constexpr int kAcceptsInARow = 32;
 
 std::string_view name_of(ListenerKind kind) {
   switch (kind) {
@@ -54,13 +57,18 @@ Result<void> ServedTask::serve() {
 }
 
 Awaitable<void> ServedTask::accept_on(AcceptLoop& loop) {
-  while (task_.phase() != Task::Phase::kEnded) {
+  for (int in_a_row = 1; task_.phase() != Task::Phase::kEnded; ++in_a_row) {
     auto accepting = loop.listener_.accept();
     auto accepted = co_await std::move(accepting);
     if (!accepted) {
       if (task_.phase() != Task::Phase::kEnded) callbacks_.listener_lost(name_of(loop.kind));
       loop.listener_.abort();
       co_return;
+    }
+    // Accepting does not wait while the backlog has something: a task that connects without end must not have the thread to itself.
+    if (in_a_row % kAcceptsInARow == 0) {
+      auto turn = boost::asio::post(task_.services().executor, kAwait);
+      co_await std::move(turn);
     }
     // Past the bound the client is reset at once: a queue would only grow.
     if (task_.clients >= Task::kMaxClientConnections) {
