@@ -21,20 +21,25 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::take(const policy::ApprovedDes
     bool fresh = now - kept.connection->dialled_at < kMaxAge && now - kept.since < kMaxIdleTime;
     if (fresh && kept.connection->input.empty() && kept.connection->stream->idle_and_open()) {
       kept.connection->reused = true;
+      if (list.empty()) kept_.erase(found);
       return std::move(kept.connection);
     }
   }
+  kept_.erase(found);
   return nullptr;
 }
 
 void UpstreamPool::give_back(const policy::ApprovedDestination& destination, std::unique_ptr<UpstreamConnection> connection) {
+  auto now = Clock::now();
+  if (idle_ >= kMaxIdle || now - swept_ >= kMaxIdleTime) drop_stale(now);
   if (idle_ >= kMaxIdle || !connection->input.empty()) return;
   connection->input.release();
-  kept_[key_of(destination)].push_back({std::move(connection), Clock::now()});
+  kept_[key_of(destination)].push_back({std::move(connection), now});
   ++idle_;
 }
 
 void UpstreamPool::drop_stale(Clock::time_point now) noexcept {
+  swept_ = now;
   for (auto& [key, list] : kept_) {
     auto before = list.size();
     std::erase_if(list, [&](const Kept& kept) {
@@ -46,13 +51,12 @@ void UpstreamPool::drop_stale(Clock::time_point now) noexcept {
 }
 
 bool UpstreamPool::drop_one() noexcept {
-  for (auto& [key, list] : kept_) {
-    if (list.empty()) continue;
-    list.erase(list.begin());
-    --idle_;
-    return true;
-  }
-  return false;
+  if (kept_.empty()) return false;
+  auto entry = kept_.begin();
+  entry->second.erase(entry->second.begin());
+  if (entry->second.empty()) kept_.erase(entry);
+  --idle_;
+  return true;
 }
 
 void UpstreamPool::clear() noexcept {

@@ -72,7 +72,8 @@ class UpstreamPool {
   };
   static std::string key_of(const policy::ApprovedDestination& destination);
 
-  std::unordered_map<std::string, std::vector<Kept>> kept_;
+  std::unordered_map<std::string, std::vector<Kept>> kept_;  // no list is empty
+  Clock::time_point swept_{};
   std::size_t idle_ = 0;
 };
 
