@@ -1,7 +1,6 @@
 #include "control/task/attach.h"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "core/base/random.h"
 
@@ -51,8 +50,6 @@ TaskPools fresh_pools() {
 
 Result<void> attach_task(Appliance& appliance, AttachRequest request, firewall::AttachTarget target, Deadline deadline) {
   firewall::AttachOptions options{request.libexec + "/sallyport-attach", request.pools.v4, request.pools.v6, {}};
-  // Only the fault-injecting build used by the tests reads it; the shipped program has no environment.
-  if (const char* hole = std::getenv("SALLYPORT_HOLE")) options.environment.push_back("SALLYPORT_HOLE=" + std::string(hole));
   BOOST_OUTCOME_TRY(auto session, firewall::AttachSession::start(options, std::move(target)));
   BOOST_OUTCOME_TRY(auto listeners, session.receive_listeners(deadline));
   NewTask task{request.task,     request.policy.text, request.policy.file, request.policy.policy,

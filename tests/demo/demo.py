@@ -77,12 +77,12 @@ class Demo:
         self.sallyport = build / "bin" / "sallyport"
         self.faults = Faults()
 
-    def run(self, command, *options, env=None, name="run"):
+    def run(self, command, *options, name="run"):
         """`sallyport run` in the appliance; (how it ended, receipt or None)."""
         receipt = self.dir / f"{name}.json"
         argv = [self.sallyport, "run", "--config", self.lab.config, "--policy", HERE / "policy.yaml"]
         argv += ["--receipt", receipt, "--state", self.dir / f"{name}.state", *options, "--", *command]
-        done = self.lab.exec(argv, env={"HOME": str(self.dir), **(env or {})}, timeout=RUN_SECONDS, cwd=self.dir)
+        done = self.lab.exec(argv, env={"HOME": str(self.dir)}, timeout=RUN_SECONDS, cwd=self.dir)
         return done, json.loads(receipt.read_text()) if receipt.exists() else None
 
     # --- the client and the ways out ---
@@ -175,18 +175,17 @@ class Demo:
 
     def show_holes(self, wanted):
         """`wanted` holes must each be noticed; the same programs without a hole must run."""
-        libexec = self.libexec()
         print("With the attach program that makes holes, and none made:")
-        done, _ = self.run(["/bin/echo", "the command ran"], "--quiet", "--libexec", libexec, env={"SALLYPORT_HOLE": "none"}, name="none")
+        done, _ = self.run(["/bin/echo", "the command ran"], "--quiet", "--libexec", self.libexec("none"), name="none")
         self.faults.expect(done.exit == 0 and "the command ran" in done.stdout, f"the control did not run: {done}")
         print("  the command ran")
         for hole in wanted:
             self.lab.clear_records()
-            self.show_hole(hole, libexec)
+            self.show_hole(hole)
 
-    def show_hole(self, hole, libexec):
+    def show_hole(self, hole):
         print(f"{hole}: {HOLES[hole].what}")
-        done, receipt = self.run(["/bin/echo", "the command ran"], "--quiet", "--libexec", libexec, env={"SALLYPORT_HOLE": hole}, name=hole)
+        done, receipt = self.run(["/bin/echo", "the command ran"], "--quiet", "--libexec", self.libexec(hole), name=hole)
         for line in done.stderr.splitlines():
             print(f"  {printable(line, 2000)}")
         probe = HOLES[hole].probe
@@ -198,15 +197,16 @@ class Demo:
         left = self.lab.records("packets")
         self.faults.expect(not left, f"{hole}: packets left: {[to(p) for p in left[:5]]}")
 
-    def libexec(self):
-        """The programs with sallyport-attach replaced by the one that makes holes."""
-        made = self.dir / "libexec"
+    def libexec(self, hole):
+        """The programs, with sallyport-attach replaced by a script that starts the one that makes holes."""
+        made = self.dir / f"libexec-{hole}"
         made.mkdir()
         for program in (self.build / "bin").iterdir():
             (made / program.name).symlink_to(program)
         attach = made / "sallyport-attach"
         attach.unlink()
-        attach.symlink_to(self.build / "holes-bin" / "sallyport-attach")
+        attach.write_text(f"#!/bin/sh\nSALLYPORT_HOLE={hole} exec '{self.build}/holes-bin/sallyport-attach' \"$@\"\n")
+        attach.chmod(0o755)
         return made
 
 
