@@ -216,7 +216,8 @@ void Run::summarise_network(const proxy::api::TaskEnded& ended) {
   auto requests = ended.requests(), connections = ended.connections(), up = ended.bytes_up(), down = ended.bytes_down();
   for (const auto& d : ended.destinations()) {
     launcher::DestinationSummary summary;
-    summary.destination = d.name() + ":" + std::to_string(d.port());
+    // Port 0: a name that was only looked up.
+    summary.destination = d.port() == 0 ? "lookup " + d.name() : d.name() + ":" + std::to_string(d.port());
     summary.allowed = d.requests() > 0 ? d.requests() : d.connections();
     summary.denied = d.denied();
     summary.upload_bytes = d.bytes_up();
