@@ -314,7 +314,14 @@ Result<void> ControlLink::try_add(const api::AddTask& request, std::vector<Uniqu
 
 Awaitable<void> ControlLink::end_task(std::string id) {
   auto found = tasks_.find(id);
-  if (found == tasks_.end() || found->second->served->task().phase() == Task::Phase::kEnded) co_return;
+  if (found == tasks_.end()) {
+    // Control ends what may never have been handed over (its attach failed): answered, so that it need not wait.
+    api::FromProxy nothing;
+    nothing.mutable_task_ended()->set_task(id);
+    send(nothing);
+    co_return;
+  }
+  if (found->second->served->task().phase() == Task::Phase::kEnded) co_return;
   auto* entry = found->second.get();
   auto ending = entry->served->task().end(async::CancelReason::kTaskEnded);
   co_await std::move(ending);
