@@ -295,8 +295,24 @@ def test_serving_ends_with_the_container_and_the_container_is_cut_off_with_it(la
     assert other.wget("http://allowed.test/")[0] == 0, attached.said
     attached.run.signal(signal.SIGTERM)
     assert attached.run.wait(15).exit == 0
+    cut_off(lab, other)
+
+
+@pytest.mark.timeout(120)
+def test_a_container_is_cut_off_when_the_proxy_is_killed(lab, docker, container, attach):
+    box = container()
+    attached = attach(box.pid)
+    assert box.wget("http://allowed.test/")[0] == 0, attached.said
+    proxy, = [pid for pid, _ in processes.descendants(attached.run.pid) if os.readlink(f"/proc/{pid}/exe").endswith("/sallyport-proxy")]
+    os.kill(proxy, signal.SIGKILL)
+    done = attached.run.wait(15)
+    assert done.exit == 125 and "sallyport-proxy" in done.stderr, done
+    cut_off(lab, box)
+
+
+def cut_off(lab, box):
     lab.clear_records()
-    assert other.wget("http://allowed.test/")[0] != 0
+    assert box.wget("http://allowed.test/")[0] != 0 and box.wget("http://198.51.100.10/")[0] != 0
     assert not lab.packets()
 
 
