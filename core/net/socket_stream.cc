@@ -96,6 +96,12 @@ Result<Endpoint> SocketStream::peer_endpoint() const {
   return from_socket_address(address);
 }
 
+std::size_t SocketStream::arrived() const noexcept {
+  error_code code;
+  auto count = socket_.available(code);
+  return code ? 0 : count;
+}
+
 bool SocketStream::idle_and_open() const noexcept {
   if (!socket_.is_open()) return false;
   char byte = 0;

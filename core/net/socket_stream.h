@@ -29,6 +29,8 @@ class SocketStream final : public Stream {
   Result<Endpoint> peer_endpoint() const;
   // A connection kept idle is fit for another request only if nothing, not even an end, has arrived.
   bool idle_and_open() const noexcept;
+  // Bytes that have arrived and can be read at once.
+  std::size_t arrived() const noexcept;
   int fd() noexcept { return socket_.native_handle(); }
 
  private:
