@@ -65,6 +65,7 @@ class Exchange {
   Awaitable<bool> flush(std::string_view data = {});
   Awaitable<bool> finish(std::string_view last = {});
   Awaitable<Result<std::size_t>> read_upstream();
+  Error over_download(const Taken& taken);
 
   Awaitable<bool> refuse();
   void begin_answer() noexcept;

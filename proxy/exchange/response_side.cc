@@ -15,27 +15,31 @@ using policy::ReasonCode;
 Awaitable<Result<std::size_t>> Exchange::read_upstream() {
   auto& input = upstream_->input;
   if (input.full()) co_return fail(ErrorKind::kOverloaded, "the response head is too large");
-  if (limits_.limited(Resource::kDownload)) {
-    // Allowance taken for a response that is yet to come would be missing to those that are here.
+  auto room = input.room();
+  auto want = std::min(room.size(), kReadAhead);
+  bool limited = limits_.limited(Resource::kDownload);
+  if (limited) {
     auto waiting = upstream_->stream->wait_readable();
     auto ready = co_await std::move(waiting);
     if (!ready) co_return fail(std::move(ready).error());
+    // No more than has arrived: allowance held for what is yet to come would be missing to those whose answer is here. Nothing for the
+    // end, which may come with the budget used up; a byte that came in its place is paid for before it counts as read.
+    want = std::min(want, upstream_->stream->arrived());
   }
-  auto room = input.room();
-  auto taking = limits_.take(Resource::kDownload, std::min(room.size(), kReadAhead));
-  auto taken = co_await std::move(taking);
-  if (taken.amount == 0) {
-    // The end of the connection costs nothing; a byte more is what breaks the limit.
-    char beyond = 0;
-    auto looking = upstream_->stream->read_some({&beyond, 1});
-    auto end = co_await std::move(looking);
-    if (!end || end.value() == 0) co_return end;
-    reach_limit(Resource::kDownload, taken.rule_limit);
-    co_return fail(ErrorKind::kDenied, "the download budget is used up");
+  Taken taken;
+  if (want > 0) {
+    auto taking = limits_.take(Resource::kDownload, want);
+    taken = co_await std::move(taking);
+    if (taken.amount == 0) co_return fail(over_download(taken));
   }
-  auto reading = upstream_->stream->read_some(room.first(static_cast<std::size_t>(taken.amount)));
+  auto reading = upstream_->stream->read_some(room.first(std::max<std::size_t>(1, static_cast<std::size_t>(taken.amount))));
   auto got = co_await std::move(reading);
   std::size_t count = got ? got.value() : 0;
+  if (count > 0 && taken.amount == 0) {
+    auto taking = limits_.take(Resource::kDownload, count);
+    taken = co_await std::move(taking);
+    if (taken.amount == 0) co_return fail(over_download(taken));
+  }
   limits_.put_back(Resource::kDownload, taken.amount - count);
   if (count > 0) {
     upstream_spoke_ = true;
@@ -44,6 +48,11 @@ Awaitable<Result<std::size_t>> Exchange::read_upstream() {
     touch();
   }
   co_return got;
+}
+
+Error Exchange::over_download(const Taken& taken) {
+  reach_limit(Resource::kDownload, taken.rule_limit);
+  return Error{ErrorKind::kDenied, 0, "the download budget is used up"};
 }
 
 Awaitable<bool> Exchange::read_response_head() {

@@ -1,5 +1,7 @@
 #include "proxy/tunnel/relay.h"
 
+#include <algorithm>
+
 namespace sallyport::proxy {
 
 Relay::Relay(ClientConnection& client, UpstreamConnection& upstream, LimitSet limits, std::optional<std::chrono::seconds> idle)
@@ -39,29 +41,19 @@ Awaitable<bool> Relay::send_buffered_input() {
   co_return true;
 }
 
-// With the budget used up to the last byte, the end of a stream may still be passed on; a byte more is what breaks the limit.
-Awaitable<Result<bool>> Relay::at_end(net::SocketStream& from) {
-  char beyond = 0;
-  auto reading = from.read_some({&beyond, 1});
-  auto got = co_await std::move(reading);
-  if (!got) co_return fail(std::move(got).error());
-  co_return got.value() == 0;
-}
-
 Awaitable<bool> Relay::move_some(net::SocketStream& from, net::SocketStream& to, Resource resource, std::uint64_t& counted) {
   auto waiting = from.wait_readable();
   auto ready = co_await std::move(waiting);
   if (!ready) co_return false;
-  auto taking = limits_.take(resource, kBuffer);
+  // No more than has arrived: what is held between take and put_back would be missing to the task's other connections.
+  std::size_t want = limits_.limited(resource) ? std::min(from.arrived(), kBuffer) : kBuffer;
+  if (want == 0) {
+    auto ending = pass_end(from, to, resource, counted);
+    co_return co_await std::move(ending);
+  }
+  auto taking = limits_.take(resource, want);
   auto taken = co_await std::move(taking);
   if (taken.amount == 0) {
-    auto looking = at_end(from);
-    auto end = co_await std::move(looking);
-    if (!end) co_return false;
-    if (end.value()) {
-      to.shutdown_write();
-      co_return true;
-    }
     stop_at(resource, taken.rule_limit);
     co_return false;
   }
@@ -79,8 +71,31 @@ Awaitable<bool> Relay::move_some(net::SocketStream& from, net::SocketStream& to,
   counted += count;
   auto writing = to.write_all({buffer.get(), count});
   auto written = co_await std::move(writing);
-  if (!written) co_return false;
-  co_return true;
+  co_return written.has_value();
+}
+
+// Readable without a byte: the end, which costs nothing and may come with the budget used up. A byte that arrived meanwhile is paid for
+// before it goes on.
+Awaitable<bool> Relay::pass_end(net::SocketStream& from, net::SocketStream& to, Resource resource, std::uint64_t& counted) {
+  char byte = 0;
+  auto reading = from.read_some({&byte, 1});
+  auto got = co_await std::move(reading);
+  if (!got) co_return false;
+  touch();
+  if (got.value() == 0) {
+    to.shutdown_write();
+    co_return true;
+  }
+  auto taking = limits_.take(resource, 1);
+  auto taken = co_await std::move(taking);
+  if (taken.amount == 0) {
+    stop_at(resource, taken.rule_limit);
+    co_return false;
+  }
+  ++counted;
+  auto writing = to.write_all({&byte, 1});
+  auto written = co_await std::move(writing);
+  co_return written.has_value();
 }
 
 Awaitable<void> Relay::pump_up() {

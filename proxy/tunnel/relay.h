@@ -33,7 +33,7 @@ class Relay {
   Awaitable<void> pump_down_then_tell();
   // Moves what `from` sends; false once the direction is finished for good.
   Awaitable<bool> move_some(net::SocketStream& from, net::SocketStream& to, Resource resource, std::uint64_t& counted);
-  Awaitable<Result<bool>> at_end(net::SocketStream& from);
+  Awaitable<bool> pass_end(net::SocketStream& from, net::SocketStream& to, Resource resource, std::uint64_t& counted);
   Awaitable<bool> send_buffered_input();
   void touch() noexcept;
   void stop_at(Resource resource, bool rule_limit) noexcept;

@@ -32,7 +32,7 @@ void record_tunnel(ClientConnection& client, const policy::ApprovedDestination& 
   auto limit = limit_of(client, totals);
   if (!limit.empty()) {
     r.text(FieldId::kLimit, limit);
-    if (totals.limit) task.limit_reached(limit, totals.rule_limit ? static_cast<int>(destination.rule().index) : -1);
+    task.limit_reached(limit, totals.rule_limit ? static_cast<int>(destination.rule().index) : -1);
   }
   (void)task.services().recorder.append(r);  // a full ring notes the loss as a gap
 }
