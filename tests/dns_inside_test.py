@@ -21,7 +21,7 @@ rules:
   - id: below
     allow: GET http://*.wild.allowed.test/**
 """
-OURS, FOREIGN4, FOREIGN6 = "the resolver", "8.8.8.8", "2001:4860:4860::8888"
+OURS, FOREIGN4, FOREIGN6 = "the resolver", "192.0.2.8", "3fff::8888"
 NOERROR, FORMERR, NXDOMAIN, NOTIMP, REFUSED = 0, 1, 3, 4, 5
 A, NULL, PTR, TXT, AAAA, SRV, SVCB, HTTPS, AXFR, ANY = 1, 10, 12, 16, 28, 33, 64, 65, 252, 255
 
@@ -320,7 +320,7 @@ def test_messages_that_are_no_question_are_refused_here(lab, sallyport, state):
 def test_dns_022_and_027_special_names_stay_here(lab, sallyport):
     loopback = {A: "127.0.0.1", AAAA: "::1"}
     local = ["localhost", "x.localhost"]
-    nowhere = ["foo.invalid", "printer.local", "x.onion", "x.alt", "1.0.0.127.in-addr.arpa", "8.8.8.8.in-addr.arpa", "use-application-dns.net",
+    nowhere = ["foo.invalid", "printer.local", "x.onion", "x.alt", "1.0.0.127.in-addr.arpa", "192.0.2.8.in-addr.arpa", "use-application-dns.net",
                "metadata.google.internal"]
     replies = ask(sallyport, [Ask(query(n, t)) for n in local for t in loopback] + [Ask(query(n, t)) for n in nowhere for t in (A, AAAA, PTR)] + [
         CONTROL, Ask(query("sallyport.internal"))])
@@ -368,7 +368,7 @@ def test_dns_014_a_search_suffix_costs_nothing(lab, sallyport):
 
 def test_dig_shows_the_reason(lab, sallyport):
     script = "; echo ==; ".join([
-        "dig denied.test", "dig +tcp @8.8.8.8 denied.test", "dig @2001:4860:4860::8888 allowed.test AAAA", "dig metadata.google.internal",
+        "dig denied.test", "dig +tcp @192.0.2.8 denied.test", "dig @3fff::8888 allowed.test AAAA", "dig metadata.google.internal",
         "dig allowed.test HTTPS"])
     done = sallyport(["sh", "-c", script], policy=POLICY, options=["--quiet"])
     denied, by_tcp, allowed, floor, https = done.stdout.split("==\n")

@@ -28,7 +28,7 @@ rules:
     allow: tcp://raw.test:5432
 """
 PROGRAMS = ["sh", "sleep", "cat", "env", "wget", "nc"]
-FOREIGN_DNS = "8.8.8.8"
+FOREIGN_DNS = "192.0.2.8"
 DAEMON = "dockerd"
 
 

@@ -263,7 +263,7 @@ for host in sys.argv[1:]:
     assert answer[:2] == query[:2] and answer[3] & 15 == 3
     print(source[0])
 """
-    servers = ["8.8.8.8", RESOLVER, "192.0.2.53", "127.0.0.1", "127.0.0.53", "10.77.0.2", "2001:4860:4860::8888", "fd53:7079:1:2::1", "::1"]
+    servers = ["192.0.2.8", RESOLVER, "192.0.2.53", "127.0.0.1", "127.0.0.53", "10.77.0.2", "3fff::8888", "fd53:7079:1:2::1", "::1"]
     assert ready.space.python(code, *servers, powerless=True).splitlines() == servers
     assert [(to, name) for _, to, _, name in ready.proxy.seen] == [(server, "denied.test") for server in servers]
 
@@ -361,7 +361,7 @@ for a in sys.argv[1:]:
 def test_no_socket_can_be_bound_beside_ours(ready):
     ours = [f"tcp {host} {port}" for host, port in (("127.0.0.1", 3128), ("0.0.0.0", 3128), ("::1", 3128), ("::", 3128), ("0.0.0.0", 15001),
                                                     ("127.0.0.1", 15001), ("10.77.0.2", 15001), ("::", 15001), ("::1", 15001))]
-    ours += [f"udp {host} 53" for host in ("0.0.0.0", "127.0.0.1", RESOLVER, "8.8.8.8", "::", "::1")]
+    ours += [f"udp {host} 53" for host in ("0.0.0.0", "127.0.0.1", RESOLVER, "192.0.2.8", "::", "::1")]
     assert ready.space.python(STEAL, *ours).splitlines() == ["error 98"] * len(ours)
     assert ready.space.python(STEAL, "tcp 0.0.0.0 3129", "udp 0.0.0.0 5353", "tcp ::1 15002").splitlines() == ["bound"] * 3  # control
 

@@ -32,7 +32,7 @@ PYTHON = ["/usr/bin/python3", "-IS", "-c"]
 # Asks for the same thing again and again, by the proxy and caught; a line of JSON for each answer. Beside it, things that nothing permits.
 TRAFFIC = r"""
 import json, socket, sys, time
-DENIED = [("203.0.113.66", 443), ("2001:db8:bad::66", 80), ("8.8.8.8", 853), ("10.0.0.5", 5432)]
+DENIED = [("203.0.113.66", 443), ("2001:db8:bad::66", 80), ("192.0.2.8", 853), ("10.0.0.5", 5432)]
 
 def ask(to, head):
     sock = socket.create_connection(to, 5)

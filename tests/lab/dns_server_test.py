@@ -189,6 +189,6 @@ def test_edns_options_are_recorded(lab):
 
 
 def test_a_foreign_resolver_says_yes_to_everything(lab):
-    for server in ("8.8.8.8", "203.0.113.66", "2001:4860:4860::8888"):
+    for server in ("192.0.2.8", "203.0.113.66", "3fff::8888"):
         assert lab.exec(["dig", f"@{server}", "+short", "whatever.example"]).stdout == "203.0.113.66\n"
     assert [q["role"] for q in lab.records("dns")] == ["elsewhere", "attacker", "elsewhere"]
