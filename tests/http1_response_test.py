@@ -34,7 +34,7 @@ def answers(lab, sallyport, given, **request):
         for port, answer in zip(PORTS, batch):
             answer, after = answer if isinstance(answer, tuple) else (answer, "close")
             lab.script(port, answer, after=after)
-        replies += exchange(sallyport, POLICY, [Send(ask(port, **request), seconds=3) for port, _ in zip(PORTS, batch)])
+        replies += exchange(sallyport, POLICY, [Send(ask(port, **request), seconds=3) for port, _ in zip(PORTS, batch)], at_once=5)
     return replies
 
 
@@ -112,7 +112,7 @@ def test_http1_030_a_second_answer_behind_the_first_is_nobodys(lab, sallyport):
     for port, answer in zip(PORTS, [extra, head(status=b"204 No Content") + b"evil", head(b"Content-Length: 2") + b"okevil"]):
         lab.script(port, answer)
     sends = [Send([ask(port), ask(port, path="/b")], pause=0.3) for port in PORTS[:3]]
-    replies = exchange(sallyport, POLICY, sends)
+    replies = exchange(sallyport, POLICY, sends, at_once=3)
     assert [r.statuses for r in replies] == [[200, 200], [204, 204], [200, 200]]
     assert not any(b"evil" in r.data for r in replies)
     used = [(c["dport"], c["data"].count(b" HTTP/1.1")) for c in lab.connections("raw")]

@@ -125,7 +125,7 @@ def test_input_019_020_what_a_wildcard_covers(lab, sallyport):
     inside = [f"http://{h}/" for h in ("a.wild.allowed.test", "a.b.wild.allowed.test")]
     replies = exchange(sallyport, POLICY, sends + [Send(get(u, u[7:-1])) for u in inside] + [
         Send(connect("a.wild.allowed.test:443")), Send(get("/", "a.wild.allowed.test"), to=("a.wild.allowed.test", 80)),
-        Send(get("http://secret.wild.allowed.test/", "secret.wild.allowed.test")), Send(connect("secret.wild.allowed.test:443"))])
+        Send(get("http://secret.wild.allowed.test/", "secret.wild.allowed.test")), Send(connect("secret.wild.allowed.test:443"))], at_once=8)
     refused, (one, two, tunnel, caught, denied, denied_tunnel) = replies[:len(sends)], replies[len(sends):]
     assert all(r.status == 403 or r.end == "unresolved" for r in refused), refused
     assert [one.status, two.status, tunnel.status, caught.status] == [200, 200, 200, 200]
