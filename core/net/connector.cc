@@ -19,9 +19,21 @@ Result<UniqueFd> open_and_start(const SocketAddress& to) {
   return socket;
 }
 
+// The end of the task ends a connection attempt: no further SYN leaves for it.
+class AbortWithScope final : public async::Abortable {
+ public:
+  explicit AbortWithScope(SocketStream& stream) : stream_(stream) {}
+  void abort(async::CancelReason) noexcept override { stream_.abort(CloseReason::kReset); }
+
+ private:
+  SocketStream& stream_;
+};
+
 }  // namespace
 
-Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& wheel, CheckedEndpoint to, Deadline deadline) {
+Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& wheel, async::TaskScope& scope, CheckedEndpoint to,
+                                                         Deadline deadline) {
+  if (scope.closing()) co_return fail(ErrorKind::kDisconnected, "connect: the task has ended");
   auto executor = co_await boost::asio::this_coro::executor;
   auto started = open_and_start(to_socket_address({to.address(), to.port().value()}));
   if (!started) co_return fail(std::move(started).error());
@@ -31,8 +43,11 @@ Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& w
 
   async::CallbackEntry timeout([](void* s) noexcept { static_cast<SocketStream*>(s)->abort(CloseReason::kReset); }, stream.get());
   wheel.arm(timeout, deadline);
+  AbortWithScope abort(*stream);
+  scope.enlist(abort);
   auto waiting = stream->wait_writable();
   auto waited = co_await std::move(waiting);
+  if (scope.closing()) co_return fail(ErrorKind::kDisconnected, "connect: the task has ended");
   if (!waited) co_return fail(ErrorKind::kTimedOut, "connect: the deadline passed");
   wheel.disarm(timeout);
 

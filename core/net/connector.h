@@ -4,13 +4,15 @@
 #include <memory>
 
 #include "core/async/deadline_wheel.h"
+#include "core/async/task_scope.h"
 #include "core/net/address_policy.h"
 #include "core/net/socket_stream.h"
 
 namespace sallyport::net {
 
 // Opens a TCP connection (TCP_NODELAY, keep-alive probes off). kTimedOut at the deadline, kUnavailable when refused or
-// unreachable, kOverloaded without descriptors. `wheel` must outlive the call.
-Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& wheel, CheckedEndpoint to, Deadline deadline);
+// unreachable, kOverloaded without descriptors, kDisconnected when `scope` closes meanwhile. `wheel` and `scope` must outlive the call.
+Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& wheel, async::TaskScope& scope, CheckedEndpoint to,
+                                                         Deadline deadline);
 
 }  // namespace sallyport::net

@@ -37,6 +37,7 @@ struct Loop {
   IoContext io{1};
   async::DeadlineWheel wheel{Clock::now()};
   bool stop = false;
+  async::TaskScope scope{io.get_executor(), 8};
 
   template <class Work>
   void run(Work work) {
@@ -55,7 +56,7 @@ Awaitable<void> echo_once(Loop& loop) {
   Listener listener(loop.io.get_executor(), loop.wheel, loopback_listener(port));
   auto checked = loopback_permitted().check(IpAddress::v4({127, 0, 0, 1}), Port::of(port));
   EXPECT_TRUE(checked);
-  auto connecting = connect(loop.wheel, checked.value(), Deadline::after(seconds(2)));
+  auto connecting = connect(loop.wheel, loop.scope, checked.value(), Deadline::after(seconds(2)));
   auto client = co_await std::move(connecting);
   EXPECT_TRUE(client);
   auto accepting = listener.accept();
@@ -107,7 +108,7 @@ Awaitable<void> connect_refused(Loop& loop) {
   std::uint16_t port = 0;
   loopback_listener(port).reset();
   auto checked = loopback_permitted().check(IpAddress::v4({127, 0, 0, 1}), Port::of(port));
-  auto connecting = connect(loop.wheel, checked.value(), Deadline::after(seconds(2)));
+  auto connecting = connect(loop.wheel, loop.scope, checked.value(), Deadline::after(seconds(2)));
   auto client = co_await std::move(connecting);
   EXPECT_FALSE(client);
   EXPECT_EQ(client.error().kind, ErrorKind::kUnavailable);

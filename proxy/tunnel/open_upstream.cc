@@ -18,7 +18,7 @@ Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::
     task.limit_reached("connections.total", taken.rule_limit ? static_cast<int>(destination.rule().index) : -1);
     co_return OpenedUpstream{nullptr, {ReasonCode::kBudgetConnections, ""}, taken.rule_limit};
   }
-  auto dialling = task.services().dialer.dial(destination, Deadline::after(Dialer::kConnectTimeout));
+  auto dialling = task.services().dialer.dial(destination, task.scope(), Deadline::after(Dialer::kConnectTimeout));
   auto outcome = co_await std::move(dialling);
   if (!outcome) co_return OpenedUpstream{nullptr, std::move(outcome.failure), false};
   if (task.phase() == Task::Phase::kEnded) co_return OpenedUpstream{nullptr, {ReasonCode::kTaskEnded, ""}, false};

@@ -30,19 +30,20 @@ ReasonCode refusal(const Error& error) {
 
 }  // namespace
 
-Awaitable<DialOutcome> Dialer::dial(policy::ApprovedDestination destination, Deadline deadline) {
+Awaitable<DialOutcome> Dialer::dial(policy::ApprovedDestination destination, async::TaskScope& scope, Deadline deadline) {
   if (const IpAddress* literal = destination.target().address()) {
-    auto dialling = dial_addresses({*literal}, destination.port(), deadline);
+    auto dialling = dial_addresses({*literal}, destination.port(), scope, deadline);
     co_return co_await std::move(dialling);
   }
-  auto resolving = resolver_.resolve(*destination.target().host(), deadline);
+  auto resolving = resolver_.resolve(*destination.target().host(), scope, deadline);
   auto resolved = co_await std::move(resolving);
+  if (scope.closing()) co_return failed(ReasonCode::kTaskEnded, "");
   if (resolved.status != ResolveStatus::kOk) co_return resolution_failed(std::move(resolved));
-  auto dialling = dial_addresses(std::move(resolved.addresses), destination.port(), deadline);
+  auto dialling = dial_addresses(std::move(resolved.addresses), destination.port(), scope, deadline);
   co_return co_await std::move(dialling);
 }
 
-Awaitable<DialOutcome> Dialer::dial_addresses(std::vector<IpAddress> addresses, Port port, Deadline deadline) {
+Awaitable<DialOutcome> Dialer::dial_addresses(std::vector<IpAddress> addresses, Port port, async::TaskScope& scope, Deadline deadline) {
   // One refused address refuses the name whole: no fallback from a public address to a private one (dns-012).
   for (const IpAddress& address : addresses) {
     auto checked = addresses_.check(address, port);
@@ -54,9 +55,10 @@ Awaitable<DialOutcome> Dialer::dial_addresses(std::vector<IpAddress> addresses, 
     if (!checked) co_return failed(refusal(checked.error()), checked.error().detail);
     bool others_left = i + 1 < addresses.size();
     auto attempt = others_left ? deadline.earlier(Deadline::after(kAddressTimeout)) : deadline;
-    auto connecting = net::connect(wheel_, checked.value(), attempt);
+    auto connecting = net::connect(wheel_, scope, checked.value(), attempt);
     auto connected = co_await std::move(connecting);
     if (connected) co_return DialOutcome{{std::move(connected).value(), {addresses[i], port.value()}}, {}};
+    if (scope.closing()) co_return failed(ReasonCode::kTaskEnded, "");
     auto& error = connected.error();
     auto reason = error.kind == ErrorKind::kTimedOut     ? ReasonCode::kUpstreamTimeout
                   : error.kind == ErrorKind::kOverloaded ? ReasonCode::kOverloaded

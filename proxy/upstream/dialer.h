@@ -39,10 +39,11 @@ class Dialer {
   Dialer(async::DeadlineWheel& wheel, ResolverClient& resolver, const net::AddressPolicy& addresses)
       : wheel_(wheel), resolver_(resolver), addresses_(addresses) {}
 
-  Awaitable<DialOutcome> dial(policy::ApprovedDestination destination, Deadline deadline);
+  // The end of `scope` (the task's) ends a dial: kTaskEnded.
+  Awaitable<DialOutcome> dial(policy::ApprovedDestination destination, async::TaskScope& scope, Deadline deadline);
 
  private:
-  Awaitable<DialOutcome> dial_addresses(std::vector<IpAddress> addresses, Port port, Deadline deadline);
+  Awaitable<DialOutcome> dial_addresses(std::vector<IpAddress> addresses, Port port, async::TaskScope& scope, Deadline deadline);
 
   async::DeadlineWheel& wheel_;
   ResolverClient& resolver_;

@@ -67,7 +67,7 @@ void ResolverClient::keep(const HostName& name, const Resolved& result) {
   kept_.insert_or_assign(name, Kept{result, now + std::min(result.ttl, std::chrono::seconds(60))});
 }
 
-Awaitable<Resolved> ResolverClient::resolve(const HostName& name, Deadline deadline) {
+Awaitable<Resolved> ResolverClient::resolve(const HostName& name, async::TaskScope& scope, Deadline deadline) {
   if (const Resolved* known = kept(name)) co_return *known;
   if (!alive_) co_return Resolved{ResolveStatus::kUnavailable, {}, "the resolver is gone", {}};
   if (waiting_.size() >= kMaxInFlight) co_return Resolved{ResolveStatus::kOverloaded, {}, "too many names are being resolved", {}};
@@ -86,12 +86,14 @@ Awaitable<Resolved> ResolverClient::resolve(const HostName& name, Deadline deadl
   }
   async::CallbackEntry timeout([](void* event) noexcept { static_cast<async::Event*>(event)->notify_all(); }, &waiting.answered);
   wheel_.arm(timeout, deadline);
-  if (!waiting.done) {
+  scope.enlist(waiting);
+  if (!waiting.done && !scope.closing()) {
     auto wait = waiting.answered.wait();
     co_await std::move(wait);
   }
   waiting_.erase(request.id());
   keep(name, waiting.result);
+  if (scope.closing()) co_return Resolved{ResolveStatus::kUnavailable, {}, "the task has ended", {}};
   if (!waiting.done) co_return Resolved{ResolveStatus::kTimedOut, {}, "the resolver did not answer in time", {}};
   co_return std::move(waiting.result);
 }

@@ -10,6 +10,7 @@
 
 #include "core/async/deadline_wheel.h"
 #include "core/async/event.h"
+#include "core/async/task_scope.h"
 #include "core/base/host_name.h"
 #include "core/base/ip_address.h"
 #include "core/ipc/channel.h"
@@ -35,7 +36,8 @@ class ResolverClient {
 
   // One question to the resolver, never repeated here; or an earlier answer whose TTL is not over. A dead resolver answers
   // kUnavailable at once, except for names that are kept.
-  Awaitable<Resolved> resolve(const HostName& name, Deadline deadline);
+  // Ends early with kUnavailable when `scope` closes.
+  Awaitable<Resolved> resolve(const HostName& name, async::TaskScope& scope, Deadline deadline);
 
   // Reads answers until the channel ends; spawn once.
   Awaitable<void> run();
@@ -43,8 +45,9 @@ class ResolverClient {
   bool alive() const noexcept { return alive_; }
 
  private:
-  struct Waiting {
+  struct Waiting final : async::Abortable {
     explicit Waiting(Executor executor) : answered(executor) {}
+    void abort(async::CancelReason) noexcept override { answered.notify_all(); }
     async::Event answered;
     bool done = false;
     Resolved result;

@@ -31,7 +31,7 @@ struct Fixture {
     Resolved out;
     bool done = false;
     auto host = HostName::parse(name).value();  // outlives the coroutine, which borrows it
-    boost::asio::co_spawn(io, client->resolve(host, Deadline::after(milliseconds(500))),
+    boost::asio::co_spawn(io, client->resolve(host, scope, Deadline::after(milliseconds(500))),
                           [&](std::exception_ptr, Resolved result) {
                             out = std::move(result);
                             done = true;
@@ -55,6 +55,7 @@ struct Fixture {
 
   IoContext io{1};
   async::DeadlineWheel wheel{Clock::now()};
+  async::TaskScope scope{io.get_executor(), 8};
   ipc::Channel resolver;
   std::unique_ptr<ResolverClient> client;
 };
@@ -80,6 +81,25 @@ TEST(ResolverClient, AnswersAtOnceWhenTheResolverIsGone) {
   int questions = 0;
   f.resolver.close();
   EXPECT_EQ(f.ask("any.test", 0, questions).status, ResolveStatus::kUnavailable);
+}
+
+TEST(ResolverClient, StopsWaitingWhenTheTaskEnds) {
+  Fixture f;
+  auto host = HostName::parse("slow.test").value();
+  Resolved out;
+  bool done = false;
+  boost::asio::co_spawn(f.io, f.client->resolve(host, f.scope, Deadline::after(std::chrono::seconds(60))),
+                        [&](std::exception_ptr, Resolved result) {
+                          out = std::move(result);
+                          done = true;
+                        });
+  f.io.run_for(milliseconds(10));
+  EXPECT_FALSE(done);
+  f.scope.cancel(async::CancelReason::kTaskEnded);
+  f.io.restart();
+  f.io.run_for(milliseconds(10));
+  EXPECT_TRUE(done);
+  EXPECT_EQ(out.status, ResolveStatus::kUnavailable);
 }
 
 }  // namespace
