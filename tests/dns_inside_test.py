@@ -462,3 +462,23 @@ def test_dns_025_and_026_forged_and_many(lab, sallyport):
     dialled = [p["dst"] for p in lab.packets(dport=80) if p["dst"] != "198.51.100.10"]
     assert dialled and set(dialled) <= vetted and len(set(dialled)) <= 16, dialled
     assert many.status in (200, 502, 504), many
+
+
+def test_dns_over_https_is_a_resolver_of_its_own(lab, sallyport):
+    """dns-009: a DNS message inside an allowed request is refused; the same request without one passes."""
+    import raw_exchanges as raw
+
+    policy = "policy: doh/1\nrules:\n  - id: echo\n    allow: http://echo.test/**\n"
+    message = b"AAABAAABAAAAAAAAB2V4YW1wbGUEdGVzdAAAAQAB"
+    post = b"POST http://echo.test/dns-query HTTP/1.1\r\nHost: echo.test\r\nContent-Type: %s\r\nContent-Length: 4\r\n\r\nabcd"
+    replies = raw.exchange(sallyport, policy, [
+        raw.Send(post % b"application/dns-message"),
+        raw.Send(raw.get("http://echo.test/dns-query?dns=" + message.decode(), "echo.test")),
+        raw.Send(raw.get("/dns-query?dns=" + message.decode(), "echo.test"), to=("echo.test", 80)),
+        raw.Send(raw.get("http://echo.test/x", "echo.test", b"Accept: application/dns-json\r\n")),
+        raw.Send(post % b"application/octet-stream"),
+        raw.Send(raw.get("http://echo.test/zone?dns=on", "echo.test")),
+    ])
+    assert [r.status for r in replies] == [403, 403, 403, 403, 200, 200]
+    assert {r.problem()["reason"] for r in replies[:4]} == {"dns_over_https"}
+    assert message not in b"".join(c["data"] for c in lab.connections("echo"))

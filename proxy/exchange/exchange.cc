@@ -102,6 +102,8 @@ Awaitable<bool> Exchange::refuse() {
   if (client_.expired() == Expired::kDuration) {
     fault_ = Fault{ReasonCode::kBudgetDuration, {}};
     task_.limit_reached("connections.duration", -1);
+  } else if (client_.expired() == Expired::kIdle) {
+    fault_ = Fault{ReasonCode::kIdle, {}};
   }
   auto fault = fault_.value_or(Fault{ReasonCode::kUpstreamClosed, "the client or the upstream went away"});
   if (answering_ || !fault_) {
@@ -112,6 +114,7 @@ Awaitable<bool> Exchange::refuse() {
   // Nothing more of a body goes upstream; what the client still sends of it is read and dropped by the coroutine that does so already.
   discard_body_ = discard_body_ || !body_joined_;
   if (upstream_) upstream_->stream->abort(net::CloseReason::kReset);
+  release_reserved();  // who hears of the failure may ask again at once
   if (up_ > 0 || down_ > 0) (void)record_request(policy::to_string(fault.reason));  // what was used is on file all the same
   Decision d;
   d.layer = Layer::kHttp;
@@ -134,9 +137,13 @@ void Exchange::begin_answer() noexcept {
   client_.end_both();
 }
 
-void Exchange::account() noexcept {
+void Exchange::release_reserved() noexcept {
   limits_.put_back(Resource::kUpload, reserved_up_);
   reserved_up_ = 0;
+}
+
+void Exchange::account() noexcept {
+  release_reserved();
   auto& use = task_.destinations().of(destination_.target(), destination_.port());
   ++use.requests;
   use.bytes_up += up_;

@@ -73,6 +73,7 @@ class Exchange {
   void reach_limit(Resource resource, bool rule_limit);
   Result<audit::Sequence> record_request(std::string_view error);
   bool may_retry() const noexcept;
+  void release_reserved() noexcept;
   void account() noexcept;
   void touch() noexcept;
 

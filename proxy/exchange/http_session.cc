@@ -2,6 +2,7 @@
 
 #include "policies/engine/path.h"
 #include "proxy/exchange/connect.h"
+#include "proxy/exchange/dns_over_https.h"
 #include "proxy/exchange/exchange.h"
 #include "proxy/exchange/form_body.h"
 #include "proxy/local/internal_pages.h"
@@ -154,6 +155,11 @@ Awaitable<bool> HttpSession::answer_for(Origin origin) {
   d.nearest = verdict.nearest;
   HttpAnswer answer{0, head_.minor, head_.method == "HEAD", head_.keep_alive && !head_.body.has_body()};
   if (!verdict.allowed()) {
+    auto refusing = refuse_http(client_, d, answer);
+    co_return co_await std::move(refusing);
+  }
+  if (is_dns_over_https(head_.fields, wire.value().query)) {
+    d.reason = ReasonCode::kDnsOverHttps;
     auto refusing = refuse_http(client_, d, answer);
     co_return co_await std::move(refusing);
   }
