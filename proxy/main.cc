@@ -4,6 +4,7 @@
 
 #include "core/ipc/message.h"
 #include "core/sys/confine.h"
+#include "core/sys/descriptor_limit.h"
 #include "core/sys/signals.h"
 #include "proxy/control_link.h"
 #include "proxy/syscalls.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr int kControlDescriptor = 3;
 constexpr std::size_t kStartDescriptors = 4;  // resolver, ring memory, doorbell, acknowledgement
 constexpr auto kStartTime = std::chrono::seconds(10);
+constexpr std::uint64_t kDescriptors = 65536;  // two for each connection of a few busy tasks
 
 Result<net::AddressPolicy> address_policy(const api::Start& start) {
   net::AddressPolicy::Settings settings;
@@ -89,6 +91,7 @@ Result<void> run() {
   BOOST_OUTCOME_TRY(auto resolver, ipc::Channel::adopt(std::move(fds[0])));
   BOOST_OUTCOME_TRY(auto ring, audit::AuditRing::open({std::move(fds[1]), std::move(fds[2]), std::move(fds[3])}));
   HomeThread home(std::move(addresses), std::move(ring), std::move(resolver), std::move(control));
+  sys::use_available_descriptors(kDescriptors);
   BOOST_OUTCOME_TRY(confine(start.message.start()));
   api::FromProxy ready;
   ready.mutable_ready();

@@ -1,7 +1,6 @@
 #include "resolver/daemon.h"
 
 #include <fcntl.h>
-#include <sys/resource.h>
 
 #include <optional>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "core/async/task_scope.h"
 #include "core/ipc/message.h"
 #include "core/sys/confine.h"
+#include "core/sys/descriptor_limit.h"
 #include "resolver/proxy_session.h"
 
 namespace sallyport::resolver {
@@ -19,15 +19,6 @@ using Descriptor = boost::asio::posix::basic_stream_descriptor<Executor>;
 constexpr std::size_t kMaxProxies = ipc::kMaxFrameDescriptors;
 constexpr auto kStartTime = std::chrono::seconds(10);
 constexpr auto kReadyTime = std::chrono::seconds(10);
-
-// Sockets for questions in flight come out of the soft limit; the hard one stays as it is. Best effort: without
-// descriptors names fail, nothing else.
-void use_available_descriptors() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = std::max<rlim_t>(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, 16384));
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 // Everything of the one thread, in the order in which it must be destroyed backwards.
 struct Home {
@@ -114,7 +105,7 @@ Result<void> run_daemon(ipc::Channel control, const Confine& confine, const std:
   BOOST_OUTCOME_TRY(auto start, ipc::receive_message<api::Start>(control, Deadline::after(kStartTime), kMaxProxies));
   BOOST_OUTCOME_TRY(auto settings, read_start(start.message, resolv_conf));
   if (ares_library_init(ARES_LIB_INIT_ALL) != ARES_SUCCESS) return fail(ErrorKind::kInternal, "c-ares does not start");
-  use_available_descriptors();
+  sys::use_available_descriptors(16384);
   Home home(settings, std::move(control));
   BOOST_OUTCOME_TRY(home.open(std::move(start.descriptors)));
   BOOST_OUTCOME_TRY(confine(settings));

@@ -66,9 +66,17 @@ Result<void> Appliance::wait_until(const Daemon& from, Deadline deadline, const 
     if (!from.channel.is_open()) return fail(ErrorKind::kUnavailable, from.name + " has ended");
     auto now = Clock::now();
     if (deadline.passed(now)) return fail(ErrorKind::kTimedOut, from.name + " did not answer in time");
-    auto fds = watches();
-    (void)::poll(fds.data(), fds.size(), std::min(100, deadline.poll_timeout(now)));
+    wait_for_something(deadline);
   }
+}
+
+void Appliance::wait_for_something(Deadline deadline) {
+  auto fds = watches();
+  (void)::poll(fds.data(), fds.size(), std::min(100, deadline.poll_timeout(Clock::now())));
+  // A daemon that has ended is reaped here: its descriptor would stay readable and make this a spin.
+  take_ended(resolver_);
+  take_ended(audit_);
+  take_ended(proxy_);
 }
 
 Result<void> Appliance::set_limits(const NewTask& task) {
@@ -134,8 +142,7 @@ std::vector<firewall::ProbeRecord> Appliance::seen_probes(const firewall::Nonce&
     take_from_proxy();
     auto now = Clock::now();
     if (probes_.size() >= expected || deadline.passed(now) || !proxy_.channel.is_open()) break;
-    auto fds = watches();
-    (void)::poll(fds.data(), fds.size(), std::min(100, deadline.poll_timeout(now)));
+    wait_for_something(deadline);
   }
   std::vector<firewall::ProbeRecord> out;
   for (const auto& seen : probes_) {

@@ -95,6 +95,7 @@ class Appliance {
   Result<void> start_proxy(int resolver_end, const std::vector<IpAddress>& own, Deadline deadline);
   Result<void> set_limits(const NewTask& task);
 
+  void wait_for_something(Deadline deadline);
   void take_from_proxy();
   void take_from_audit();
   void take_ended(Daemon& daemon);
