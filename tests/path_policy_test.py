@@ -209,4 +209,5 @@ def test_the_task_reads_its_denials(lab, sallyport):
         send("/secret"), Send(get("http://sallyport.internal/denials", "sallyport.internal")), Send(get("http://sallyport.internal/policy", "sallyport.internal"))])
     told = json.loads(denials.data.split(b"\r\n\r\n", 1)[1])
     assert told["total"] == 1 and told["recent"][0]["reason"] == "path_not_allowed"
+    assert told["recent"][0]["what"] == "GET http://raw.test/secret"
     assert [r["id"] for r in json.loads(policy.data.split(b"\r\n\r\n", 1)[1])["rules"]][:2] == ["public", "project"]

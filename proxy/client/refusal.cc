@@ -26,17 +26,6 @@ std::string_view title_of(Category category) {
   }
 }
 
-// As a person would write it: an HTTP request by its URL, a connection by its authority.
-std::string asked_for(const Decision& d) {
-  Port port = Port::of(d.port);
-  std::string authority = d.target->authority(port);
-  std::string method = d.method.empty() ? std::string() : escape_text(d.method, 32) + " ";
-  bool is_url = d.layer == Layer::kHttp || !d.path.empty();
-  if (!is_url) return method + authority;
-  if (port == Port::of(80)) authority.resize(authority.size() - std::string_view(":80").size());
-  return method + "http://" + authority + escape_text(d.path, 512);
-}
-
 std::string detail_of(const Decision& d) {
   std::string text(policy::describe(d.reason));
   text += ".";

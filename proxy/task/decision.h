@@ -37,6 +37,10 @@ struct Decision {
   bool allowed() const noexcept { return reason == policy::ReasonCode::kAllowed; }
 };
 
+// What was asked for as a person would write it, escaped: an HTTP request by its URL ("GET http://denied.test/x"), a connection by its
+// authority ("denied.test:443").
+std::string asked_for(const Decision& decision);
+
 struct RecordedDecision {
   std::string id;  // what the client is told
   audit::Sequence sequence;

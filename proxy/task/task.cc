@@ -38,7 +38,7 @@ std::string describe_what(const Decision& d) {
     case Layer::kDns:
       return "lookup " + (d.target ? d.target->text() : where);
     case Layer::kHttp:
-      return escape_text(d.method, 32) + " http://" + where + escape_text(d.path, 256);
+      return asked_for(d);
     default:
       return "connect " + where;
   }
