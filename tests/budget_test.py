@@ -224,6 +224,17 @@ def test_budget_001_a_chunked_body_is_cut_exactly_at_the_limit(lab, run):
     assert not data["data"].endswith(b"0\r\n\r\n") and data["reason"] == "client-reset"
 
 
+def test_what_a_failed_upload_did_not_use_is_there_again(lab, run):
+    lab.script(80, mode="reset", trigger="data")
+    ran = run("upload: 600KiB", """
+        codes = [status(ask("http://raw.test/", "POST", "Content-Length: 500000\\r\\n", b"x" * 1000)[0]) for _ in range(3)]
+        out["codes"] = codes; out["after"] = status(ask("http://echo.test/", "POST", "Content-Length: 500000\\r\\n", b"x" * 500000)[0])
+        out["used"] = internal("budgets")["upload"]["used"]
+    """)
+    assert ran.out["codes"] == [502] * 3 and ran.out["after"] == 200
+    assert received(lab) <= ran.out["used"] - received(lab, "echo") <= 3 * 1300 and ran.out["used"] == ran.total("bytes_up")
+
+
 def test_budget_006_heads_are_charged(lab, run):
     ran = run("upload: 1MiB", """
         answers = [status(ask("http://raw.test/", extra="X: %s\\r\\n" % ("h" * 60000))[0]) for _ in range(20)]
@@ -391,6 +402,7 @@ def test_budget_009_idle_ends_what_stands_still_and_frees_the_slot(lab, run):
         out["again"] = [tunnel("raw.test:5432")[1], tunnel("raw.test:5432")[1]]
     """)
     assert set(ran.out["ends"]) <= {"reset", "fin"} and ran.out["took"] < 5 and ran.out["again"] == [200, 200]
+    assert "idle" in ran.reasons() and ran.limits() == {"idle"}
 
 
 def test_budget_009_a_slow_head_ends(lab, run):
