@@ -1,6 +1,7 @@
 #include "control/audit/daemon.h"
 
 #include <poll.h>
+#include <signal.h>
 
 #include <cerrno>
 #include <ctime>
@@ -151,6 +152,9 @@ class Daemon {
 
 }  // namespace
 
-Result<void> run_daemon(ipc::Channel control, const Confine& confine) { return Daemon(std::move(control), confine).run(); }
+Result<void> run_daemon(ipc::Channel control, const Confine& confine) {
+  ::signal(SIGXFSZ, SIG_IGN);  // a limit on the file's size is a full disk, not the end of the process
+  return Daemon(std::move(control), confine).run();
+}
 
 }  // namespace sallyport::audit_writer

@@ -1,6 +1,7 @@
 // What stops acceptance, and so traffic: a stopped process, a full disk, a budget. And what is counted instead of written.
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <fstream>
 
 #include "control/audit/audit_process_fixture.h"
@@ -126,6 +127,34 @@ TEST_F(AuditProcess, FullDiskStopsAcceptanceUntilThereIsSpace) {
     for (std::uint64_t i = 0; i < sent; ++i) ASSERT_EQ(lines[i]["count"], i);
   }
   ::umount2(disk.c_str(), MNT_DETACH);
+}
+
+// The same where space cannot be reserved: a write meets the end, in the middle of a line.
+TEST_F(AuditProcess, WriteThatMeetsTheEndStopsAcceptanceAndIsFinishedLater) {
+  start_with_ring();
+  AuditRing ring = writer();
+  ASSERT_TRUE(put(ring, "t-1", 0).has_value());
+  ASSERT_TRUE(accepted(ring));
+  rlimit limit{20'003, RLIM_INFINITY};
+  rlimit before{};
+  ASSERT_EQ(::prlimit(audit_.pid(), RLIMIT_FSIZE, nullptr, &before), 0);
+  limit.rlim_max = before.rlim_max;
+  ASSERT_EQ(::prlimit(audit_.pid(), RLIMIT_FSIZE, &limit, nullptr), 0);
+  std::optional<FromAudit> told;
+  std::uint64_t sent = fill(audit_, ring, 1, told);
+  ASSERT_TRUE(told && told->has_disk_state());
+  EXPECT_FALSE(told->disk_state().writable());
+  EXPECT_EQ(std::filesystem::file_size(directory_ / "audit.log"), 20'003u);
+  auto lines = audit_.lines("request");
+  ASSERT_FALSE(lines.empty());
+  EXPECT_LE(ring.accepted().value, lines.back()["pos"].get<std::uint64_t>()) << "nothing is accepted that is not on file";
+  ASSERT_EQ(::prlimit(audit_.pid(), RLIMIT_FSIZE, &before, nullptr), 0);
+  EXPECT_TRUE(accepted(ring));
+  EXPECT_EQ(audit_.stop(), 0);
+  EXPECT_TRUE(audit_.verify().sound()) << "the line that was cut has been finished";
+  lines = audit_.lines("request");
+  ASSERT_EQ(lines.size(), sent);
+  for (std::uint64_t i = 0; i < sent; ++i) ASSERT_EQ(lines[i]["count"], i);
 }
 
 }  // namespace
