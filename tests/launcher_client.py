@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import subprocess
 import tempfile
+import uuid
 
 ORDINARY = 65534
 PYTHON = "/usr/bin/python3"
@@ -34,6 +35,7 @@ class Launcher:
         shutil.copy(find_driver(), self.driver)
         self.state = self.directory("state", 0o700)
         self.report_file = self.directory("reports") / "report.json"
+        self.task = f"test-{uuid.uuid4().hex[:16]}"
         self.running = []
 
     def close(self):
@@ -63,7 +65,7 @@ class Launcher:
 
     def words(self, command, *options):
         runtime = "runc" if self.kind == "runc" else "bwrap"
-        return [str(self.driver), "--state", str(self.state), "--runtime", runtime, "--report", str(self.report_file),
+        return [str(self.driver), "--state", str(self.state), "--task", self.task, "--runtime", runtime, "--report", str(self.report_file),
                 *map(str, options), "--", *command]
 
     def _as_user(self):
@@ -100,7 +102,7 @@ class Launcher:
 
     def leftovers(self):
         """What a finished sandbox must not leave: files of its state, cgroups."""
-        groups = [str(p) for p in pathlib.Path("/sys/fs/cgroup").glob("**/sallyport-*")]
+        groups = [str(p) for p in pathlib.Path("/sys/fs/cgroup").glob(f"**/sallyport-{self.task}-*")]
         return [str(p) for p in self.state.iterdir()] + groups
 
 

@@ -65,6 +65,8 @@ class StdioRelay::Impl {
       BOOST_OUTCOME_TRY(auto raw, RawTerminal::enter(caller_.input));
       raw_.emplace(std::move(raw));
     }
+    // Before the command can look at it.
+    if (ends_.terminal) copy_window_size(caller_.input, ends_.terminal.get(), size_);
     // Signals are for the thread that handles them; a broken pipe is an error here.
     sigset_t all, before;
     sigfillset(&all);

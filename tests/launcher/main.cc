@@ -1,6 +1,7 @@
 // sandbox_driver: one sandbox from a shell, without a network and without a policy.
 //
-//   sandbox_driver --state DIR [--runtime runc|bwrap] [--rootfs DIR] [--workspace DIR] [--ro DIR]… [--env NAME[=V]]…
+//   sandbox_driver --state DIR [--task ID] [--runtime runc|bwrap] [--rootfs DIR] [--workspace DIR] [--ro DIR]… [--env
+//   NAME[=V]]…
 //                  [--memory BYTES] [--processes N] [--directory DIR] [--held PROGRAM] [--kill-after SECONDS]
 //                  [--report FILE] [--checks] -- COMMAND…
 //
@@ -45,7 +46,9 @@ bool read_arguments(int argc, char** argv, Arguments& out) {
     }
     if (i + 1 >= argc) return false;
     std::string value = argv[++i];
-    if (name == "--state")
+    if (name == "--task")
+      out.spec.task = TaskId::parse(value).value();
+    else if (name == "--state")
       out.spec.state_dir = value;
     else if (name == "--runtime")
       out.spec.runtime = parse_runtime(value).value();
