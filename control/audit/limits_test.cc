@@ -115,6 +115,15 @@ TEST_F(AuditProcess, FullDiskStopsAcceptanceUntilThereIsSpace) {
     sent = fill(audit, ring, sent, told);
     ASSERT_TRUE(told && told->has_disk_state());
     EXPECT_FALSE(told->disk_state().writable());
+    // What is held ahead is for control's own words: acceptance stopped while there was still room for them.
+    ToAudit last_words;
+    RecordBuilder record(RecordKind::kTaskEnded, task_id("t-1"));
+    auto bytes = record.record().bytes;
+    last_words.mutable_append()->set_record(bytes.data(), bytes.size());
+    ASSERT_TRUE(audit.send(last_words));
+    Deadline deadline = soon();
+    while (audit.lines("task_ended").empty() && !deadline.passed(Clock::now())) ::usleep(10'000);
+    EXPECT_EQ(audit.lines("task_ended").size(), 1u);
     std::filesystem::remove(disk / "filler");
     EXPECT_TRUE(accepted(ring));
     told = audit.receive();

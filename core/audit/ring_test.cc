@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <thread>
+#include <vector>
 
 #include "core/audit/ring_memory.h"
 #include "core/audit/ring_reader.h"
@@ -234,13 +235,83 @@ TEST(AuditRing, GivesARecordAgainThatWasPutBack) {
   EXPECT_EQ(get(pair.reader), 2u);
 }
 
+// A ring whose writer lies: one good record of known size, then one thing changed behind the reader's back.
+class LyingWriter : public testing::Test {
+ protected:
+  LyingWriter() : memory_(RingMemory::map(pair_.descriptors.memory.get()).value()) {
+    end_ = put(pair_.writer, 1).value().value;
+  }
+  bool taken() {
+    auto result = pair_.reader.take();
+    if (result.has_value()) return result.value().has_value();
+    EXPECT_TRUE(pair_.reader.take().has_error()) << "refused for good";
+    refused_ = true;
+    return false;
+  }
+  void frame(FrameHeader header) { memory_->write(0, &header, sizeof header); }
+  void expect_refused() {
+    EXPECT_FALSE(taken());
+    EXPECT_TRUE(refused_);
+  }
+
+  Pair pair_;
+  std::unique_ptr<RingMemory> memory_;
+  std::uint64_t end_ = 0;
+  bool refused_ = false;
+};
+
+TEST_F(LyingWriter, ControlIsTaken) {
+  EXPECT_TRUE(taken());
+  EXPECT_FALSE(taken());
+  EXPECT_FALSE(refused_);
+}
+TEST_F(LyingWriter, DeniesRecordPastTheCursor) {
+  memory_->header().head = end_ - kFrameAlign;
+  expect_refused();
+}
+TEST_F(LyingWriter, DeniesCursorPastTheRing) {
+  memory_->header().head = AuditRing::kMinSize.value + kFrameAlign;
+  expect_refused();
+}
+TEST_F(LyingWriter, DeniesCursorThatGoesBack) {
+  EXPECT_TRUE(taken());
+  memory_->header().head = end_ - kFrameAlign;
+  expect_refused();
+}
+TEST_F(LyingWriter, DeniesCursorOffARecord) {
+  memory_->header().head = end_ + 1;
+  expect_refused();
+}
+TEST_F(LyingWriter, DeniesFrameOfAnotherPlace) {
+  frame({kFrameMagic, 40, 8});
+  expect_refused();
+}
+TEST_F(LyingWriter, DeniesFrameWithoutItsMark) {
+  frame({kFrameMagic + 1, 40, 0});
+  expect_refused();
+}
+TEST_F(LyingWriter, DeniesSizesThatNoRecordHas) {
+  memory_->header().head = 32 * 1024;
+  frame({kFrameMagic, kMaxRecordBytes + 1, 0});
+  expect_refused();
+}
+TEST_F(LyingWriter, DeniesEmptyRecord) {
+  frame({kFrameMagic, 0, 0});
+  expect_refused();
+}
+
 TEST(AuditRing, DeniesMemoryThatCouldShrinkUnderTheReader) {
-  int fd = ::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  ASSERT_EQ(::ftruncate(fd, 4096 + (64 << 10)), 0);
-  RingDescriptors fake;
-  fake.memory.reset(fd);
-  EXPECT_TRUE(RingReader::open(std::move(fake)).has_error());
-  EXPECT_TRUE(RingReader::open(AuditRing::create().value()).has_value());
+  auto good = AuditRing::create().value();
+  std::size_t size = kHeaderBytes + AuditRing::kDefaultSize.value;
+  std::vector<char> bytes(size);
+  ASSERT_EQ(::pread(good.memory.get(), bytes.data(), size, 0), static_cast<ssize_t>(size));
+  for (int seals : {0, F_SEAL_SHRINK, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL}) {
+    RingDescriptors copy = good.duplicate().value();
+    copy.memory.reset(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+    ASSERT_EQ(::pwrite(copy.memory.get(), bytes.data(), size, 0), static_cast<ssize_t>(size));
+    ASSERT_EQ(::fcntl(copy.memory.get(), F_ADD_SEALS, seals), 0);
+    EXPECT_EQ(RingReader::open(std::move(copy)).has_value(), (seals & F_SEAL_SEAL) != 0);
+  }
 }
 
 TEST(AuditRing, DeniesOddSizes) {
