@@ -37,9 +37,11 @@ class Foreground {
   int serve(std::vector<std::string> own_sockets, int until_readable, const std::string& ready, const Prepare& prepare) {
     auto started = start(std::move(own_sockets), prepare);
     if (!started) {
+      int code = report(started.error());
       end();
-      return report(started.error());
+      return code;
     }
+    served_ = true;
     if (!options_.quiet) std::fprintf(stderr, "sallyport: %s; task %s; audit log %s\n", ready.c_str(), std::string(id_.text()).c_str(),
                                       appliance_->audit_path().c_str());
     int code = wait(until_readable);
@@ -87,7 +89,7 @@ class Foreground {
     record.text(audit::FieldId::kOutcome, "ended");
     (void)appliance_->append_record(record, Deadline::after(seconds(2)));
     (void)appliance_->end_task_log(id_, Deadline::after(seconds(5)));
-    if (!ended || options_.quiet) return;
+    if (!ended || !served_ || options_.quiet) return;
     const auto& t = ended.value();
     std::fprintf(stderr, "sallyport: ended: %llu requests, %llu connections, %llu denials, %llu bytes up, %llu bytes down\n",
                  static_cast<unsigned long long>(t.requests()), static_cast<unsigned long long>(t.connections()),
@@ -100,6 +102,7 @@ class Foreground {
   TaskId id_ = TaskId::random();
   std::optional<sys::PrivateDirectory> state_;
   std::unique_ptr<Appliance> appliance_;
+  bool served_ = false;  // it was told that it is ready
 };
 
 Result<Foreground> foreground(const ForegroundOptions& options) {
