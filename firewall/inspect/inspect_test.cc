@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 #include <linux/rtnetlink.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "firewall/inspect/links.h"
 #include "firewall/inspect/routes.h"
@@ -85,16 +88,27 @@ TEST(Sockets, ReadsTheKernelsTables) {
   }
 }
 
-TEST(Lists, TheTestsOwnNamespaceCanBeRead) {
+// In a namespace of its own: the machine's may hold more sockets than the bounds of the lists.
+int read_lists_in_a_fresh_namespace() {
+  if (::unshare(CLONE_NEWUSER | CLONE_NEWNET) != 0) return 77;
   auto links = list_links();
-  ASSERT_TRUE(links);
-  bool has_lo = false;
-  for (const Link& link : links.value()) has_lo = has_lo || is_lo(link);
-  EXPECT_TRUE(has_lo);
-  EXPECT_TRUE(list_routes());
-  EXPECT_TRUE(list_addresses());
-  EXPECT_TRUE(list_rules());
-  EXPECT_TRUE(list_sockets());
+  if (!links || links.value().empty() || !is_lo(links.value().front())) return 1;
+  if (!list_routes()) return 2;
+  if (!list_addresses()) return 3;
+  if (!list_rules()) return 4;
+  auto sockets = list_sockets();
+  return sockets && sockets.value().empty() ? 0 : 5;
+}
+
+TEST(Lists, AFreshNamespaceCanBeRead) {
+  pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(read_lists_in_a_fresh_namespace());
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "no user namespace can be made here";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 }  // namespace
