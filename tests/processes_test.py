@@ -329,8 +329,8 @@ def test_an_interrupt_ends_the_whole_tree(sallyport, user, number):
     code = "trap '' INT TERM HUP; (setsid sh -c 'sleep 301' &) ; (sleep 302 &); echo '{}'; sleep 303; sleep 304"
     run = sallyport.start(["sh", "-c", code], policy=POLICY, user=user, options=["--quiet"])
     assert until(lambda: lines(run)), run.output()
+    assert until(lambda: len(run.processes().get("sleep", [])) == 3), run.processes()
     traces = Traces(run)
-    assert len(run.processes().get("sleep", [])) == 3, run.processes()
     run.signal(number)
     done = run.wait(20)
     assert done.exit == 122 and done.receipt["outcome"] == "cancelled", done
