@@ -117,7 +117,8 @@ function(house_proto target folder)
   target_link_libraries(${target} PUBLIC protobuf::libprotobuf-lite)
 endfunction()
 
-# Every header compiles on its own: a stamp a header, made by -fsyntax-only.
+# Every header compiles on its own: an object a header. An object, though -fsyntax-only would say the same: without one
+# every build would check every header again.
 function(house_headers target folder kind)
   if(NOT SALLYPORT_CHECK_HEADERS)
     return()
@@ -135,8 +136,7 @@ function(house_headers target folder kind)
     list(APPEND units "${unit}")
   endforeach()
   add_library(${check} OBJECT ${units})
-  target_compile_options(${check} PRIVATE -fsyntax-only -Wno-unused-const-variable)
-  set_target_properties(${check} PROPERTIES CXX_COMPILER_LAUNCHER "")
+  target_compile_options(${check} PRIVATE -g0 -Wno-unused-const-variable)
   target_link_libraries(${check} PRIVATE ${target})
 endfunction()
 
