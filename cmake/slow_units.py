@@ -50,7 +50,7 @@ def main():
     directory, since = Path(sys.argv[1]), int(sys.argv[2])
     units = sorted(built_since(directory, since).items(), key=lambda unit: -unit[1])
     for name, seconds in units[:SHOWN]:
-        print(f"  {seconds:5.1f} s  {name}")
+        print(f"  {seconds:5.1f} s to compile {name}")
     suspects = [name for name, seconds in units if seconds > LIMIT]
     if not suspects or "SALLYPORT_SANITIZER:STRING=\n" not in (directory / "CMakeCache.txt").read_text():
         return 0
