@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 import attach_client
-from attach_client import OK, REFUSED, ORDINARY, PYTHON, Attach, Space
+from attach_client import OK, REFUSED, ORDINARY, Attach, Space
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ power over it. The proxy is the test's own; nothing of this touches a network be
 import os
 import shutil
 import socket
-import struct
 import time
 
 import pytest

@@ -575,7 +575,7 @@ HOSTILE = [b"\x1b[2J", b"%0a", b"\xff\xfe", b'","allow":true', b"\xe2\x80\xae", 
 
 def test_lifecycle_008_hostile_text_makes_one_well_formed_record(lab, sallyport, states):
     state = states()
-    sends, kinds = [], []
+    sends = []
     for text in HOSTILE:
         sends += [Send(b"GET http://x" + text + b".test/a HTTP/1.1\r\nHost: x" + text + b".test\r\n\r\n"),
                   Send(b"GET http://denied.test/a" + text + b" HTTP/1.1\r\nHost: denied.test\r\n\r\n"),

@@ -1,8 +1,6 @@
 """The launcher's sandboxes and the firewall's attach together: a held sandbox is attached to, and what the task then connects to arrives."""
 
-import os
 import shutil
-import socket
 import subprocess
 import time
 

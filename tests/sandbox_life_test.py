@@ -1,7 +1,6 @@
 """A sandbox from start to end: its streams and terminal, its limits, its end by whatever hand, and what is left (nothing)."""
 
 import fcntl
-import json
 import os
 import pty
 import select
