@@ -9,7 +9,7 @@ namespace sallyport::policy::parts {
 std::optional<RuleRef> ref(const CompiledPolicy& policy, std::uint32_t rule) {
   if (rule == kNoRuleIndex) return std::nullopt;
   const Rule& r = policy.rules()[rule];
-  return RuleRef{r.index, r.id, r.line};
+  return RuleRef{r.index, r.id, r.line, r.ech};
 }
 
 void deny(Verdict& verdict, const CompiledPolicy& policy, ReasonCode reason, std::uint32_t rule,

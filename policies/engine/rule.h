@@ -23,6 +23,12 @@ enum class Scheme : std::uint8_t {
 // What the proxy does with an allowed connection.
 enum class Treatment : std::uint8_t { kHttp, kTlsTunnel, kTcpTunnel };
 
+// What a tls rule says to a greeting that may hide the name it means (Encrypted ClientHello).
+enum class Ech : std::uint8_t {
+  kRefuse,
+  kAllow,  // the outer name is checked; the one inside is not seen
+};
+
 std::string_view to_string(Action action) noexcept;        // "allow", "deny"
 std::string_view to_string(Scheme scheme) noexcept;        // "http", "tls", "tcp"
 std::string_view to_string(Treatment treatment) noexcept;  // "http", "tls_tunnel", "tcp_tunnel"
@@ -38,6 +44,7 @@ struct Rule {
   Scheme scheme = Scheme::kHttp;
   std::string text;  // as written after `allow:` or `deny:`
   Limits limits;
+  Ech ech = Ech::kRefuse;
 };
 
 // Points at a rule from a verdict. `id` is borrowed from the policy: keep the policy for as long, or copy.
@@ -45,6 +52,7 @@ struct RuleRef {
   std::uint32_t index;
   std::string_view id;
   std::uint32_t line;
+  Ech ech = Ech::kRefuse;
 
   friend bool operator==(const RuleRef&, const RuleRef&) = default;
 };

@@ -12,7 +12,7 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr std::array kKeys{Text("id"), Text("allow"), Text("deny"), Text("limits")};
+constexpr std::array kKeys{Text("id"), Text("allow"), Text("deny"), Text("limits"), Text("ech")};
 constexpr std::array kNotYet{Text("query"),    Text("credential"), Text("content_type"),
                              Text("approval"), Text("headers"),    Text("dns")};
 constexpr std::array kHints{
@@ -63,6 +63,19 @@ void read_id(const YamlEntry& entry, ReadRule& out, Reporter& reporter) {
                  "id: price-list");
 }
 
+// Only tls rules look at the greeting, and only there is something given up by letting it hide its name.
+void read_ech(const YamlEntry& entry, Rule& rule, Reporter& reporter) {
+  if (rule.action == Action::kDeny)
+    reporter.error(entry.at, "ech on a denial: nothing passes whose greeting could hide a name", entry.key, "the rule without ech:");
+  else if (rule.scheme != Scheme::kTls)
+    reporter.error(entry.at, "ech is a term of tls:// rules: no other rule looks at the TLS greeting", entry.key, "the rule without ech:");
+  else if (!entry.value.is_scalar() || entry.value.text != "allow")
+    reporter.error(entry.value.at, "ech can only be allowed; without it a greeting that may hide its server's name is refused",
+                   entry.value.text, "ech: allow, or the rule without it");
+  else
+    rule.ech = Ech::kAllow;
+}
+
 void report_form(const YamlNode& node, Reporter& reporter) {
   bool bare = node.is_scalar() && node.text.find("://") != std::string::npos;
   reporter.error(
@@ -110,6 +123,7 @@ std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, Rep
                action->value.at};
   for (const YamlEntry& entry : node.entries) {
     if (entry.key == "id") read_id(entry, out, reporter);
+    if (entry.key == "ech") read_ech(entry, out.rule, reporter);
     if (entry.key != "limits") continue;
     if (kind == Action::kDeny)
       reporter.error(entry.at, "limits on a denial: nothing passes that could be limited", entry.key,
