@@ -88,10 +88,15 @@ Result<void> keep_answer(const Record& record, Type wanted, std::span<const std:
 }
 
 // RFC 2308 section 5: the lesser of the SOA record's TTL and its last field.
-void keep_authority(const Record& record, Records& out) noexcept {
-  if (!is_in(record) || record.type != Type::kSoa || record.rdata.size() < 22) return;
+Result<void> keep_authority(const Record& record, std::span<const std::uint8_t> message, Records& out) {
+  if (!is_in(record) || record.type != Type::kSoa) return success();
+  std::size_t at = record.rdata_at, end = at + record.rdata.size();
+  for (int name = 0; name < 2; ++name)
+    if (!Name::read(message, at) || at > end) return malformed("an SOA record is malformed");
+  if (end - at != 20) return malformed("an SOA record is malformed");
   WireReader tail(record.rdata, record.rdata.size() - 4);
   out.negative_ttl = std::min(sane_ttl(record.ttl), sane_ttl(*tail.u32()));
+  return success();
 }
 
 Result<void> keep_additional(const Record& record, Records& out) {
@@ -108,11 +113,9 @@ Result<Records> read_records(WireReader& reader, const std::uint16_t (&counts)[3
     for (unsigned i = 0; i < counts[section]; ++i) {
       auto record = read_record(reader);
       if (!record) return malformed("a record is malformed or cut off");
-      if (section == 1) {
-        keep_authority(*record, out);
-        continue;
-      }
-      auto kept = section == 0 ? keep_answer(*record, wanted, reader.message(), out) : keep_additional(*record, out);
+      auto kept = section == 0   ? keep_answer(*record, wanted, reader.message(), out)
+                  : section == 1 ? keep_authority(*record, reader.message(), out)
+                                 : keep_additional(*record, out);
       if (!kept) return fail(std::move(kept).error());
     }
   }
