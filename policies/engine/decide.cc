@@ -32,6 +32,19 @@ Treatment treatment_of(Scheme scheme) {
   return Treatment::kHttp;
 }
 
+// Of the allow rules that some connection could pass by, whether one satisfies `wanted`.
+template <class Wanted>
+std::uint32_t find_granting(const CompiledPolicy& policy, const HostMatches& hosts, Wanted wanted) {
+  std::uint32_t first = kNoRuleIndex;
+  for (const HostRules* host : hosts)
+    for (std::uint32_t rule : host->granting)
+      if (rule < first && wanted(policy.rules()[rule].dns) &&
+          PortMatches(policy.index(), hosts, policy.index().terms(rule).port).deny_covering(policy.index().terms(rule)) ==
+              kNoRuleIndex)
+        first = rule;
+  return first;
+}
+
 }  // namespace
 
 NameVerdict decide_name(const CompiledPolicy& policy, const HostName& name) {
@@ -52,11 +65,25 @@ NameVerdict decide_name(const CompiledPolicy& policy, const HostName& name) {
       }
       verdict.reason = ReasonCode::kAllowed;
       verdict.rule = ref(policy, open.allow);
+      verdict.real_addresses = find_granting(policy, hosts, [](const DnsGrant& dns) { return dns.real; }) != kNoRuleIndex;
       return verdict;
     }
   }
   auto reason = denied_by == kNoRuleIndex ? ReasonCode::kNoRule : ReasonCode::kDeniedByRule;
   deny(verdict, policy, reason, denied_by, kNoRuleIndex);
+  return verdict;
+}
+
+NameVerdict decide_record(const CompiledPolicy& policy, const HostName& name, RecordType type) {
+  NameVerdict verdict = decide_name(policy, name);
+  if (!verdict.allowed() || type == kRecordA || type == kRecordAaaa) return verdict;
+  HostMatches hosts;
+  policy.index().match(Target(name), hosts);
+  auto granting = find_granting(policy, hosts, [&](const DnsGrant& dns) { return dns.holds(type); });
+  if (granting != kNoRuleIndex)
+    verdict.rule = ref(policy, granting);
+  else
+    deny(verdict, policy, ReasonCode::kRecordTypeNotAllowed, kNoRuleIndex, verdict.rule->index);
   return verdict;
 }
 

@@ -14,6 +14,10 @@ namespace sallyport::policy {
 // Allowed if some connection or request to the name could be allowed, on some port.
 NameVerdict decide_name(const CompiledPolicy& policy, const HostName& name);
 
+// Whether a record of another type than an address may be looked up for the name: some rule that the name could be used by
+// grants the type. The types of addresses (A, AAAA) are answered as decide_name does.
+NameVerdict decide_record(const CompiledPolicy& policy, const HostName& name, RecordType type);
+
 // Allowed with a destination for opaque rules; with Treatment::kHttp, "speak HTTP and have each request decided".
 ConnectionVerdict decide_connection(const CompiledPolicy& policy, const ConnectionRequest& request);
 

@@ -53,23 +53,16 @@ class Matching {
     bool ambiguous = request_.path.ambiguous();
     PathRules::Found found;
     std::uint32_t by_path = kNoRuleIndex, first = kNoRuleIndex;
-    MethodSet method = methods_.line.value_or(MethodSet::all());
+    PathRules::Probe probe{tokens_, methods_.line.value_or(MethodSet::all()), request_.query, &request_.body};
     for (const PortRules* rules : at_.all()) {
       if (rules->allow.empty()) continue;
       first = std::min(first, rules->allow.entries().front().rule);
-      by_path = std::min(by_path, rules->allow.find_by_path(method));
-      auto here = ambiguous ? everywhere(*rules, method) : rules->allow.find(tokens_, method);
-      found.match = std::min(found.match, here.match);
-      found.path_only = std::min(found.path_only, here.path_only);
+      by_path = std::min(by_path, rules->allow.find_by_path(probe.methods));
+      join(found, ambiguous ? rules->allow.find_everywhere(probe) : rules->allow.find(probe));
     }
     if (methods_.line && found.match != kNoRuleIndex) return found.match;
-    if (found.path_only != kNoRuleIndex || !methods_.line) {
-      nearest = found.path_only != kNoRuleIndex ? found.path_only : first;
-      reason = ReasonCode::kMethodNotAllowed;
-    } else {
-      nearest = by_path != kNoRuleIndex ? by_path : first;
-      reason = ambiguous && by_path != kNoRuleIndex ? ReasonCode::kPathAmbiguous : ReasonCode::kPathNotAllowed;
-    }
+    reason = why_not(found, ambiguous && by_path != kNoRuleIndex);
+    nearest = nearest_of(found, by_path, first);
     return kNoRuleIndex;
   }
 
@@ -81,15 +74,32 @@ class Matching {
   bool denial_by_method() const noexcept { return denial_by_method_; }
 
  private:
-  // An ambiguous path matches only rules that say nothing of paths.
-  static PathRules::Found everywhere(const PortRules& rules, MethodSet method) {
-    return {rules.allow.find_everywhere(method), rules.allow.find_everywhere(MethodSet())};
+  static void join(PathRules::Found& into, const PathRules::Found& more) {
+    into.match = std::min(into.match, more.match);
+    into.path_only = std::min(into.path_only, more.path_only);
+    into.but_query = std::min(into.but_query, more.but_query);
+    into.but_body = std::min(into.but_body, more.but_body);
+  }
+
+  // The last thing that a rule objected to.
+  ReasonCode why_not(const PathRules::Found& found, bool ambiguous) const {
+    if (!methods_.line) return ReasonCode::kMethodNotAllowed;
+    if (found.but_body != kNoRuleIndex) return ReasonCode::kContentTypeNotAllowed;
+    if (found.but_query != kNoRuleIndex) return ReasonCode::kQueryNotAllowed;
+    if (found.path_only != kNoRuleIndex) return ReasonCode::kMethodNotAllowed;
+    return ambiguous ? ReasonCode::kPathAmbiguous : ReasonCode::kPathNotAllowed;
+  }
+
+  std::uint32_t nearest_of(const PathRules::Found& found, std::uint32_t by_path, std::uint32_t first) const {
+    for (std::uint32_t rule : {found.but_body, found.but_query, found.path_only})
+      if (rule != kNoRuleIndex) return rule;
+    return methods_.line && by_path != kNoRuleIndex ? by_path : first;
   }
 
   bool denies(const PathTokens& loose_tokens, MethodSet method, std::uint32_t& rule) {
     for (const PortRules* rules : at_.all()) {
       if (rules->deny.empty()) continue;
-      auto found = rules->deny.find(loose_tokens, method);
+      auto found = rules->deny.find({loose_tokens, method});
       if (found.path_only != kNoRuleIndex) denial_by_method_ = true;
       if (found.match != kNoRuleIndex && found.match < rule) {
         rule = found.match;

@@ -27,8 +27,8 @@ struct Parts {
 
 class DestinationReading {
  public:
-  DestinationReading(Action action, const YamlNode& node, Reporter& reporter)
-      : action_(action), node_(node), reporter_(reporter) {}
+  DestinationReading(Action action, const YamlNode& node, Text task, Reporter& reporter)
+      : action_(action), node_(node), task_(task), reporter_(reporter) {}
 
   std::optional<RuleTerms> read() {
     if (!node_.is_scalar() || node_.is_empty()) {
@@ -164,13 +164,26 @@ class DestinationReading {
     if (parts.path.find('#') != parts.path.npos)
       return refuse("a fragment ('#') never reaches a server", "the destination without it");
     if (parts.path.find('?') != parts.path.npos)
-      return refuse("a query stands in its own key, query:, which is not supported yet",
-                    "the destination without '?' and what follows");
-    if (parts.path.find('{') != parts.path.npos || parts.path.find('}') != parts.path.npos)
-      return refuse("placeholders in braces are not supported yet", "* for one segment");
-    auto pattern = PathPattern::parse(parts.path);
+      return refuse("a query stands in its own key, query:", "the destination without '?' and what follows, and query: below");
+    std::string path = with_task(parts.path);
+    if (path.find('{') != path.npos || path.find('}') != path.npos)
+      return refuse("the only placeholder is {task}, the task's id", "* for one segment, or {task}");
+    auto pattern = PathPattern::parse(path);
     if (!pattern) return path_fault(pattern.error().detail);
     return std::move(pattern).value();
+  }
+
+  // {task} with the task's id; without a task as it stands in a canonical path.
+  std::string with_task(Text path) const {
+    constexpr Text kPlaceholder = "{task}";
+    std::string out;
+    for (auto at = path.find(kPlaceholder); at != path.npos; at = path.find(kPlaceholder)) {
+      out += path.substr(0, at);
+      out += task_.empty() ? Text("%7Btask%7D") : task_;
+      path.remove_prefix(at + kPlaceholder.size());
+    }
+    out += path;
+    return out;
   }
 
   std::nullopt_t path_fault(const std::string& detail) {
@@ -190,13 +203,15 @@ class DestinationReading {
 
   Action action_;
   const YamlNode& node_;
+  Text task_;
   Reporter& reporter_;
 };
 
 }  // namespace
 
-std::optional<RuleTerms> read_destination(Action action, const YamlNode& node, Reporter& reporter) {
-  return DestinationReading(action, node, reporter).read();
+std::optional<RuleTerms> read_destination(Action action, const YamlNode& node, std::string_view task,
+                                          Reporter& reporter) {
+  return DestinationReading(action, node, task, reporter).read();
 }
 
 }  // namespace sallyport::policy

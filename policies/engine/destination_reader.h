@@ -9,7 +9,9 @@
 
 namespace sallyport::policy {
 
-// Reports what is wrong or not supported yet, and gives nothing then.
-std::optional<RuleTerms> read_destination(Action action, const YamlNode& node, Reporter& reporter);
+// `task` stands for {task}; empty: {task} is an ordinary text. Reports what is wrong or not supported yet, and gives nothing
+// then.
+std::optional<RuleTerms> read_destination(Action action, const YamlNode& node, std::string_view task,
+                                          Reporter& reporter);
 
 }  // namespace sallyport::policy

@@ -26,6 +26,8 @@ struct Budgets {
   Limits limits;
   std::optional<std::chrono::seconds> wall;  // of the task, from its start
   std::optional<std::chrono::seconds> idle;  // a connection that carries nothing for so long is closed
+  std::optional<std::uint64_t> dns_queries;  // lookups in all, answered or denied
+  std::optional<std::uint64_t> dns_names;    // distinct names looked up
 
   friend bool operator==(const Budgets&, const Budgets&) = default;
 };

@@ -29,8 +29,7 @@ constexpr std::array kTaskConnectionKeys{Text("concurrent"), Text("total"), Text
 constexpr KeyTable kTaskConnections{"connections", kTaskConnectionKeys, {}, {}};
 
 constexpr std::array kBudgetKeys{Text("wall"),     Text("idle"),     Text("upload"),
-                                 Text("download"), Text("requests"), Text("connections")};
-constexpr std::array kBudgetNotYet{Text("dns")};
+                                 Text("download"), Text("requests"), Text("connections"), Text("dns")};
 constexpr std::array kBudgetHints{
     KeyHint{"duration", "the duration of connections stands below connections:, that of the task is wall:",
             "connections: {duration: 10m}, or wall: 30m"},
@@ -38,7 +37,22 @@ constexpr std::array kBudgetHints{
     KeyHint{"timeout", "the time of the whole task is wall:, that of a silent connection idle:", "wall: 30m"},
     KeyHint{"memory", "memory is limited by the runtime, not by the policy", "the policy without it"},
     KeyHint{"bytes", "bytes are limited in each direction", "upload: and download:"}};
-constexpr KeyTable kBudgets{"budgets", kBudgetKeys, kBudgetNotYet, kBudgetHints};
+constexpr KeyTable kBudgets{"budgets", kBudgetKeys, {}, kBudgetHints};
+
+constexpr std::array kDnsKeys{Text("queries"), Text("names")};
+constexpr std::array kDnsHints{KeyHint{"requests", "lookups are counted as queries", "queries: 2000"},
+                               KeyHint{"lookups", "lookups are counted as queries", "queries: 2000"},
+                               KeyHint{"hosts", "distinct names are counted as names", "names: 100"}};
+constexpr KeyTable kDns{"dns", kDnsKeys, {}, kDnsHints};
+
+void read_dns_budget(const YamlNode& node, Budgets& budgets, Reporter& reporter) {
+  if (!require_map(node, "dns", "dns: {queries: 2000, names: 100}", reporter)) return;
+  for (const YamlEntry& entry : node.entries) {
+    if (!check_key(kDns, entry, reporter)) continue;
+    if (entry.key == "queries") budgets.dns_queries = read_count(entry.value, "dns: queries", reporter);
+    if (entry.key == "names") budgets.dns_names = read_count(entry.value, "dns: names", reporter);
+  }
+}
 
 void read_connection_map(const YamlNode& node, const KeyTable& table, Limits& limits, Reporter& reporter) {
   for (const YamlEntry& entry : node.entries) {
@@ -87,6 +101,7 @@ Budgets read_budgets(const YamlNode& node, Reporter& reporter) {
     if (!check_key(kBudgets, entry, reporter)) continue;
     read_shared(entry, budgets.limits, reporter);
     if (entry.key == "wall") budgets.wall = read_duration(entry.value, "wall", reporter);
+    if (entry.key == "dns") read_dns_budget(entry.value, budgets, reporter);
     if (entry.key == "idle") budgets.idle = read_duration(entry.value, "idle", reporter);
     if (entry.key != "connections") continue;
     if (require_map(entry.value, "connections", "connections: {concurrent: 64, total: 5000, duration: 10m}", reporter))

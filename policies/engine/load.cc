@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_set>
 
 #include "policies/engine/key_table.h"
 #include "policies/engine/limits_reader.h"
 #include "policies/engine/policy_builder.h"
 #include "policies/engine/rule_checks.h"
 #include "policies/engine/rule_reader.h"
+#include "policies/engine/settings_reader.h"
+#include "policies/engine/tests_reader.h"
 #include "policies/engine/text_check.h"
 #include "policies/engine/text_hash.h"
 
@@ -16,12 +19,13 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr std::array kKeys{Text("policy"), Text("rules"), Text("budgets")};
-constexpr std::array kNotYet{Text("use"), Text("on_denial"), Text("within"),
-                             Text("dns"), Text("tests"),     Text("denied")};
+constexpr std::array kKeys{Text("policy"), Text("rules"), Text("budgets"), Text("on_denial"), Text("denied"), Text("tests")};
+constexpr std::array kNotYet{Text("use"), Text("within")};
 constexpr std::array kHints{
     KeyHint{"allow", "allow belongs in a rule", "rules: and below it - allow: ..."},
     KeyHint{"deny", "deny belongs in a rule", "rules: and below it - deny: ..."},
+    KeyHint{"dns", "lookups are limited in budgets:, and record types granted by a rule",
+            "budgets: {dns: {queries: 2000}}, or dns: [TXT] in a rule"},
     KeyHint{"version", "the version follows the name", "policy: NAME/VERSION"},
     KeyHint{"name", "the name and version are one value", "policy: NAME/VERSION"},
     KeyHint{"limits", "limits belong to a rule, budgets to the policy", "budgets:"},
@@ -37,14 +41,10 @@ const YamlEntry* find(const YamlNode& map, std::string_view key) {
   return found == map.entries.end() ? nullptr : &*found;
 }
 
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= 64 && text.front() != '-' &&
-         std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; });
-}
-
 class Loading {
  public:
-  Loading(std::string_view text, std::string_view file) : text_(text), reporter_(file) {}
+  Loading(std::string_view text, std::string_view file, const LoadOptions& options)
+      : text_(text), options_(options), reporter_(file), document_(std::make_shared<PolicyDocument>()) {}
 
   LoadOutcome run() {
     if (check_text(text_, reporter_))
@@ -52,38 +52,53 @@ class Loading {
     LoadOutcome outcome;
     if (!reporter_.failed()) outcome.policy = builder_.finish(text_);
     outcome.diagnostics = reporter_.take();
+    if (is_map_) outcome.document = std::move(document_);
     return outcome;
   }
 
  private:
   void document(const YamlNode& root) {
     if (!require_map(root, "a policy file", "policy: NAME/1 and, below, rules:", reporter_)) return;
+    is_map_ = true;
     for (const YamlEntry& entry : root.entries) check_key(kPolicy, entry, reporter_);
-    identity(root);
-    if (const YamlEntry* budgets = find(root, "budgets")) builder_.limit(read_budgets(budgets->value, reporter_));
+    if (const YamlEntry* entry = placed(root, "policy", document_->policy)) {
+      if (auto label = read_identity(entry->value, reporter_)) builder_.identify(std::move(label->name), label->version);
+    } else {
+      reporter_.error(root.at, "the policy has no name", {}, "policy: NAME/1 as its first line");
+    }
+    settings(root);
     rules(root);
+    if (const YamlEntry* entry = placed(root, "tests", document_->tests)) tests(entry->value);
   }
 
-  void identity(const YamlNode& root) {
-    const YamlEntry* entry = find(root, "policy");
-    if (entry == nullptr)
-      return reporter_.error(root.at, "the policy has no name", {}, "policy: NAME/1 as its first line");
-    std::string_view text = entry->value.text;
-    auto slash = text.find('/');
-    auto name = text.substr(0, slash);
-    auto number = slash == text.npos ? Result<std::uint64_t>(fail(ErrorKind::kInvalid, ""))
-                                     : parse_decimal(text.substr(slash + 1));
-    bool fine =
-        entry->value.is_scalar() && is_name(name) && number && number.value() >= 1 && number.value() <= 1'000'000'000;
-    if (fine) return builder_.identify(std::string(name), static_cast<std::uint32_t>(number.value()));
-    std::string advice =
-        slash == text.npos && is_name(name) ? "policy: " + std::string(name) + "/1" : "policy: catalog-report/3";
-    reporter_.error(entry->value.at, "a policy is named NAME/VERSION: a-z, 0-9 and - in the name, a number from 1",
-                    text, advice);
+  // The entry, and its place noted.
+  static const YamlEntry* placed(const YamlNode& root, std::string_view key, std::optional<Position>& at) {
+    const YamlEntry* entry = find(root, key);
+    if (entry != nullptr) at = entry->at;
+    return entry;
+  }
+
+  void settings(const YamlNode& root) {
+    if (const YamlEntry* entry = placed(root, "budgets", document_->budgets))
+      builder_.limit(read_budgets(entry->value, reporter_));
+    if (const YamlEntry* entry = placed(root, "denied", document_->denied))
+      if (auto denied = read_denied(entry->value, reporter_)) builder_.answer_denied(*denied);
+    if (const YamlEntry* entry = placed(root, "on_denial", document_->on_denial))
+      if (auto count = read_on_denial(entry->value, reporter_)) builder_.end_after(*count);
+  }
+
+  void tests(const YamlNode& node) {
+    document_->policy_tests = read_tests(node, reporter_);
+    std::unordered_set<std::string_view> ids;
+    for (const Rule& rule : builder_.rules()) ids.insert(rule.id);
+    for (const PolicyTest& test : document_->policy_tests)
+      if (test.rule && !ids.contains(*test.rule) && !reporter_.failed())
+        reporter_.error(test.at, "a test names the rule " + quoted(*test.rule) + ", and there is none", *test.rule,
+                        "the id of a rule");
   }
 
   void rules(const YamlNode& root) {
-    const YamlEntry* entry = find(root, "rules");
+    const YamlEntry* entry = placed(root, "rules", document_->rules);
     if (entry == nullptr || entry->value.is_empty() || (entry->value.is_list() && entry->value.items.empty())) {
       if (reporter_.failed()) return;
       Position at = entry == nullptr ? root.at : entry->at;
@@ -96,6 +111,7 @@ class Loading {
     if (entry->value.items.size() > kMaxRules) return reporter_.error(entry->at, "more than 200000 rules");
     builder_.reserve(entry->value.items.size());
     places_.reserve(entry->value.items.size());
+    document_->rule_places.reserve(entry->value.items.size());
     for (std::uint32_t i = 0; i < entry->value.items.size(); ++i) rule(entry->value.items[i], i);
     check_together(builder_, places_, reporter_);
   }
@@ -109,23 +125,44 @@ class Loading {
   }
 
   void rule(const YamlNode& node, std::uint32_t index) {
-    auto read = read_rule(node, index, reporter_);
+    RulePlace& place = note_place(node);
+    auto read = read_rule(node, index, options_.task, reporter_);
     if (!read) return;
-    if (read->has_id) identify(*read);
+    if (read->has_id) {
+      place.id = read->id_at;
+      identify(*read);
+    }
+    place.index = static_cast<std::uint32_t>(builder_.rules().size());
     check_covered(builder_, read->rule, read->terms, read->at, reporter_);
     places_.push_back(read->at);
     builder_.add(std::move(read->rule), std::move(read->terms));
   }
 
+  RulePlace& note_place(const YamlNode& node) {
+    RulePlace& place = document_->rule_places.emplace_back();
+    place.item = place.action = place.destination = node.at;
+    for (const YamlEntry& entry : node.entries) {
+      if (entry.key != "allow" && entry.key != "deny") continue;
+      place.action = entry.at;
+      place.destination = entry.value.at;
+    }
+    return place;
+  }
+
   std::string_view text_;
+  const LoadOptions& options_;
   Reporter reporter_;
   PolicyBuilder builder_;
   std::vector<Position> places_;
   TextMap<std::uint32_t> ids_;  // to the lines where they stand
+  std::shared_ptr<PolicyDocument> document_;
+  bool is_map_ = false;
 };
 
 }  // namespace
 
-LoadOutcome load(std::string_view text, std::string_view file_name) { return Loading(text, file_name).run(); }
+LoadOutcome load(std::string_view text, std::string_view file_name, const LoadOptions& options) {
+  return Loading(text, file_name, options).run();
+}
 
 }  // namespace sallyport::policy

@@ -9,19 +9,35 @@ namespace sallyport::policy {
 
 using Entry = PathRules::Entry;
 using Found = PathRules::Found;
+using Probe = PathRules::Probe;
 
 namespace {
 
-void take(const Entry& entry, MethodSet methods, Found& found) noexcept {
-  found.path_only = std::min(found.path_only, entry.rule);
-  if (entry.methods.holds(methods)) found.match = std::min(found.match, entry.rule);
+void keep_first(std::uint32_t& slot, std::uint32_t rule) noexcept { slot = std::min(slot, rule); }
+
+// Of an entry whose path fits.
+void take(const Entry& entry, const Probe& probe, Found& found) {
+  keep_first(found.path_only, entry.rule);
+  if (!entry.methods.holds(probe.methods)) return;
+  if (entry.request != nullptr) {
+    if (probe.cover != nullptr) {
+      if (!entry.request->covers(*probe.cover)) return;
+    } else if (probe.body == nullptr) {
+      return;
+    } else if (!entry.request->accepts_query(probe.query)) {
+      return keep_first(found.but_query, entry.rule);
+    } else if (!entry.request->accepts_body(*probe.body)) {
+      return keep_first(found.but_body, entry.rule);
+    }
+  }
+  keep_first(found.match, entry.rule);
 }
 
 // Entries are in ascending order: nothing after the first match can come before it.
-void take_all(std::span<const Entry> entries, MethodSet methods, Found& found) noexcept {
+void take_all(std::span<const Entry> entries, const Probe& probe, Found& found) {
   for (const Entry& entry : entries) {
     if (entry.rule > found.match) return;
-    take(entry, methods, found);
+    take(entry, probe, found);
   }
 }
 
@@ -38,16 +54,16 @@ struct PathRules::Node {
   std::vector<Entry> deep;  // the pattern ends here in '**'
   std::vector<Rest> rest;   // the pattern goes on with what a trie cannot branch on
 
-  void find(std::span<const std::string_view> tokens, MethodSet methods, Found& found) const {
-    if (tokens.empty()) return take_all(here, methods, found);
-    take_all(deep, methods, found);
+  void find(std::span<const std::string_view> tokens, const Probe& probe, Found& found) const {
+    if (tokens.empty()) return take_all(here, probe, found);
+    take_all(deep, probe, found);
     for (const Rest& r : rest) {
       if (r.entry.rule > found.match) break;
-      if (r.entry.pattern->matches_from(r.from, tokens)) take(r.entry, methods, found);
+      if (r.entry.pattern->matches_from(r.from, tokens)) take(r.entry, probe, found);
     }
     if (auto next = literal.find(tokens[0]); next != literal.end())
-      next->second->find(tokens.subspan(1), methods, found);
-    if (star && !tokens[0].empty() && tokens[0] != PathPattern::kDeep) star->find(tokens.subspan(1), methods, found);
+      next->second->find(tokens.subspan(1), probe, found);
+    if (star && !tokens[0].empty() && tokens[0] != PathPattern::kDeep) star->find(tokens.subspan(1), probe, found);
   }
 };
 
@@ -90,24 +106,24 @@ void PathRules::add(Entry entry) {
   for (const Entry& each : entries_) insert(*root_, each);
 }
 
-Found PathRules::find(std::span<const std::string_view> tokens, MethodSet methods) const {
+Found PathRules::find(const Probe& probe) const {
   Found found;
   if (root_) {
-    root_->find(tokens, methods, found);
+    root_->find(probe.tokens, probe, found);
     return found;
   }
   for (const Entry& entry : entries_) {
-    if (!entry.pattern->matches(tokens)) continue;
-    take(entry, methods, found);
+    if (!entry.pattern->matches(probe.tokens)) continue;
+    take(entry, probe, found);
     if (found.match != kNoRuleIndex) break;
   }
   return found;
 }
 
-std::uint32_t PathRules::find_everywhere(MethodSet methods) const noexcept {
-  for (const Entry& entry : everywhere_)
-    if (entry.methods.holds(methods)) return entry.rule;
-  return kNoRuleIndex;
+Found PathRules::find_everywhere(const Probe& probe) const {
+  Found found;
+  take_all(everywhere_, probe, found);
+  return found;
 }
 
 std::uint32_t PathRules::find_by_path(MethodSet methods) const noexcept {

@@ -13,6 +13,7 @@
 
 #include "policies/engine/method.h"
 #include "policies/engine/path_pattern.h"
+#include "policies/engine/rule_terms.h"
 
 namespace sallyport::policy {
 
@@ -24,10 +25,21 @@ class PathRules {
     const PathPattern* pattern;
     MethodSet methods;
     std::uint32_t rule;
+    const RequestTerms* request = nullptr;  // null: no more terms
+  };
+  // What is looked for: a request, or (with `cover`) a rule that these might cover.
+  struct Probe {
+    std::span<const std::string_view> tokens;
+    MethodSet methods;
+    std::string_view query = {};
+    const ContentType* body = nullptr;  // null: not asked about bodies and queries; entries with terms never match
+    const RequestTerms* cover = nullptr;
   };
   struct Found {
-    std::uint32_t match = kNoRuleIndex;      // the first rule with this path and all these methods
-    std::uint32_t path_only = kNoRuleIndex;  // the first rule with this path, whatever its methods
+    std::uint32_t match = kNoRuleIndex;      // the first rule that matches
+    std::uint32_t path_only = kNoRuleIndex;  // the first rule with this path, whatever else it says
+    std::uint32_t but_query = kNoRuleIndex;  // the first with this path and these methods, but another query
+    std::uint32_t but_body = kNoRuleIndex;   // the first with this path, these methods and this query, but another body
   };
 
   PathRules();
@@ -37,9 +49,9 @@ class PathRules {
 
   // Rules come in ascending order.
   void add(Entry entry);
-  Found find(std::span<const std::string_view> tokens, MethodSet methods) const;
-  // The first rule that says nothing of paths and has all these methods.
-  std::uint32_t find_everywhere(MethodSet methods) const noexcept;
+  Found find(const Probe& probe) const;
+  // The same among the rules that say nothing of paths.
+  Found find_everywhere(const Probe& probe) const;
   // The first rule that looks at paths and has one of these methods; what an ambiguous path could be meant to evade.
   std::uint32_t find_by_path(MethodSet methods) const noexcept;
 

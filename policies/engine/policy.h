@@ -4,7 +4,9 @@
 // without waiting.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +18,13 @@
 namespace sallyport::policy {
 
 class RuleIndex;
+struct RuleTerms;
+
+// What a name that the policy denies is answered with.
+enum class DeniedNames : std::uint8_t {
+  kNxdomain,  // the name does not exist
+  kExplain,   // an address where connections get the readable refusal
+};
 
 class CompiledPolicy {
  public:
@@ -33,6 +42,17 @@ class CompiledPolicy {
   const Budgets& budgets() const noexcept { return budgets_; }
   // In the order of the file; rules()[i].index == i.
   std::span<const Rule> rules() const noexcept { return rules_; }
+  // What the rule matches.
+  const RuleTerms& terms(std::uint32_t rule) const noexcept;
+  // `denied:`
+  DeniedNames denied_names() const noexcept { return denied_names_; }
+  // `on_denial: {end_after: N}`: the task ends at its N-th denial.
+  std::optional<std::uint64_t> end_after() const noexcept { return end_after_; }
+  // "pypi/1", in the order of `use:`.
+  std::span<const std::string> uses() const noexcept { return uses_; }
+  // What the policy is within: every decision needs its consent too. Null when there is none. budgets() and end_after()
+  // are already the stricter of both.
+  const CompiledPolicy* ceiling() const noexcept { return ceiling_.get(); }
   // True for deny_all(): there is no file behind it.
   bool is_absent() const noexcept { return absent_; }
 
@@ -49,6 +69,10 @@ class CompiledPolicy {
   Budgets budgets_;
   std::vector<Rule> rules_;
   std::unique_ptr<const RuleIndex> index_;
+  DeniedNames denied_names_ = DeniedNames::kNxdomain;
+  std::optional<std::uint64_t> end_after_;
+  std::vector<std::string> uses_;
+  std::shared_ptr<const CompiledPolicy> ceiling_;  // shared with the other policies within it
   bool absent_ = false;
 };
 

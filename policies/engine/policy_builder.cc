@@ -36,9 +36,13 @@ void PolicyBuilder::identify(std::string name, std::uint32_t version) {
 
 void PolicyBuilder::limit(Budgets budgets) { policy_->budgets_ = budgets; }
 
+void PolicyBuilder::answer_denied(DeniedNames denied) { policy_->denied_names_ = denied; }
+
+void PolicyBuilder::end_after(std::uint64_t denials) { policy_->end_after_ = denials; }
+
 void PolicyBuilder::add(Rule rule, RuleTerms terms) {
   rule.index = static_cast<std::uint32_t>(policy_->rules_.size());
-  index_->add(rule.action, std::move(terms));
+  index_->add(rule.action, std::move(terms), rule.dns != DnsGrant{});
   policy_->rules_.push_back(std::move(rule));
 }
 

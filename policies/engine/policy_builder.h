@@ -16,6 +16,8 @@ class PolicyBuilder {
   void reserve(std::size_t rules);
   void identify(std::string name, std::uint32_t version);
   void limit(Budgets budgets);
+  void answer_denied(DeniedNames denied);
+  void end_after(std::uint64_t denials);
   // `rule.index` is set here.
   void add(Rule rule, RuleTerms terms);
 

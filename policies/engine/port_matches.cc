@@ -39,7 +39,7 @@ std::uint32_t PortMatches::deny_covering(const RuleTerms& allow) const {
   PathPattern loose = allow.path->loosened();
   PathTokens tokens = loose.tokens();
   std::uint32_t first = kNoRuleIndex;
-  for (const PortRules* rules : all()) first = std::min(first, rules->deny.find(tokens, allow.methods).match);
+  for (const PortRules* rules : all()) first = std::min(first, rules->deny.find({tokens, allow.methods}).match);
   return first;
 }
 

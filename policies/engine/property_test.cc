@@ -173,7 +173,7 @@ TEST(Property, TheTrieFindsWhatTryingEachWouldFind) {
     std::vector<PathPattern> patterns;
     for (const auto& text : texts) patterns.push_back(PathPattern::parse(text).value());
     PathRules rules;
-    for (std::uint32_t i = 0; i < patterns.size(); ++i) rules.add({&patterns[i], *MethodSet::of(dice.method()), i});
+    for (std::uint32_t i = 0; i < patterns.size(); ++i) rules.add({&patterns[i], *MethodSet::of(dice.method()), i, nullptr});
     for (int i = 0; i < 30; ++i) {
       std::string path = dice.path();
       PathTokens tokens;
@@ -185,7 +185,7 @@ TEST(Property, TheTrieFindsWhatTryingEachWouldFind) {
         expected.path_only = std::min(expected.path_only, entry.rule);
         if (entry.methods.holds(method)) expected.match = std::min(expected.match, entry.rule);
       }
-      auto found = rules.find(tokens, method);
+      auto found = rules.find({tokens, method});
       ASSERT_EQ(found.match, expected.match) << path;
       if (found.match == kNoRuleIndex) ASSERT_EQ(found.path_only, expected.path_only) << path;
     }

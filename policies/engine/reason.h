@@ -21,6 +21,10 @@ enum class ReasonCode : std::uint8_t {
   kMethodNotAllowed,   // a rule matches all but the method
   kPathNotAllowed,     // rules mention host and port, none this path
   kPathAmbiguous,      // servers disagree on what this path means (';', '%25XX'), and a rule looks at paths
+  kQueryNotAllowed,    // a rule matches all but the query
+  kContentTypeNotAllowed,  // a rule matches all but the type of the body
+  kRecordTypeNotAllowed,   // the name may be used, but no rule grants this type of DNS record
+  kNotWithinCeiling,       // the policy allows it, what the appliance sets above it does not
   kMethodOverride,     // a field or query key would have the server read another method
   kTunnelOnly,         // a readable request where only an opaque tunnel is allowed
   kUpgradeRefused,     // a switch of protocols that no rule mentions

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "core/base/units.h"
+#include "policies/engine/media_type.h"
 #include "policies/engine/method_override.h"
 #include "policies/engine/path.h"
 #include "policies/engine/target.h"
@@ -24,6 +25,7 @@ struct HttpRequest {
   const CanonicalPath& path;
   std::string_view query;  // without '?'; empty when there is none
   MethodOverrides overrides = {};
+  ContentType body = {};
 };
 
 }  // namespace sallyport::policy

@@ -11,9 +11,11 @@ std::string named(const Rule& rule) { return rule.id + " in line " + std::to_str
 
 std::uint32_t covering_allow(const PortMatches& at, const RuleTerms& terms) {
   if (terms.is_opaque()) return at.opaque_allow();
+  static const RequestTerms kNone;
   PathTokens tokens = terms.path->tokens();
   std::uint32_t first = kNoRuleIndex;
-  for (const PortRules* rules : at.all()) first = std::min(first, rules->allow.find(tokens, terms.methods).match);
+  PathRules::Probe probe{tokens, terms.methods, {}, nullptr, terms.request ? terms.request.get() : &kNone};
+  for (const PortRules* rules : at.all()) first = std::min(first, rules->allow.find(probe).match);
   return first;
 }
 

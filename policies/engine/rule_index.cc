@@ -12,7 +12,7 @@ void place(PortRules& at, Action action, const RuleTerms& terms, std::uint32_t r
     if (terms.is_opaque())
       keep_first(at.opaque_allow, rule);
     else
-      at.allow.add({&*terms.path, terms.methods, rule});
+      at.allow.add({&*terms.path, terms.methods, rule, terms.request.get()});
   } else if (terms.is_whole()) {
     keep_first(at.whole_deny, rule);
   } else {
@@ -38,7 +38,7 @@ void RuleIndex::reserve(std::size_t rules) {
   exact_.reserve(rules);
 }
 
-void RuleIndex::add(Action action, RuleTerms terms) {
+void RuleIndex::add(Action action, RuleTerms terms, bool grants_dns) {
   auto rule = static_cast<std::uint32_t>(terms_.size());
   if (action == Action::kDeny && terms.path) terms.loose_path = terms.path->for_denial();
   const RuleTerms& kept = terms_.emplace_back(std::move(terms));
@@ -46,6 +46,7 @@ void RuleIndex::add(Action action, RuleTerms terms) {
   HostRules& host = rules_for(kept.host);
   place(host.make(kept.port), action, kept, rule);
   if (action == Action::kAllow) keep_first(host.first_allow, rule);
+  if (grants_dns) host.granting.push_back(rule);
 }
 
 HostRules& RuleIndex::rules_for(const HostPattern& host) {

@@ -30,6 +30,7 @@ struct PortRules {
 struct HostRules {
   std::vector<PortRules> ports;  // ascending
   std::uint32_t first_allow = kNoRuleIndex;
+  std::vector<std::uint32_t> granting;  // allow rules with `dns:`, ascending
 
   const PortRules* at(Port port) const noexcept;
   PortRules& make(Port port);
@@ -53,7 +54,7 @@ class RuleIndex {
  public:
   void reserve(std::size_t rules);
   // Indices are given out in order: the first rule added is 0.
-  void add(Action action, RuleTerms terms);
+  void add(Action action, RuleTerms terms, bool grants_dns = false);
 
   void match(const Target& target, HostMatches& out) const noexcept { collect(target, false, out); }
   // The patterns that match whatever `host` matches, itself among them.

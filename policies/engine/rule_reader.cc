@@ -4,17 +4,19 @@
 #include <array>
 
 #include "policies/engine/destination_reader.h"
+#include "policies/engine/dns_reader.h"
 #include "policies/engine/key_table.h"
 #include "policies/engine/limits_reader.h"
+#include "policies/engine/request_terms_reader.h"
 
 namespace sallyport::policy {
 namespace {
 
 using Text = std::string_view;
 
-constexpr std::array kKeys{Text("id"), Text("allow"), Text("deny"), Text("limits"), Text("ech")};
-constexpr std::array kNotYet{Text("query"),    Text("credential"), Text("content_type"),
-                             Text("approval"), Text("headers"),    Text("dns")};
+constexpr std::array kKeys{Text("id"),  Text("allow"), Text("deny"),  Text("limits"),
+                           Text("ech"), Text("dns"),   Text("query"), Text("content_type")};
+constexpr std::array kNotYet{Text("credential"), Text("approval"), Text("headers")};
 constexpr std::array kHints{
     KeyHint{"methods", "methods stand before the destination", "allow: GET,HEAD http://api.example/**"},
     KeyHint{"method", "methods stand before the destination", "allow: GET,HEAD http://api.example/**"},
@@ -76,6 +78,40 @@ void read_ech(const YamlEntry& entry, Rule& rule, Reporter& reporter) {
     rule.ech = Ech::kAllow;
 }
 
+// Terms that only rules for readable requests can have, and no denials: what is denied can be written in too many ways.
+bool takes_request_terms(const YamlEntry& entry, const Rule& rule, Reporter& reporter) {
+  if (rule.action == Action::kDeny)
+    reporter.error(entry.at, entry.key + " on a denial: the same can be asked for in too many ways to deny each", entry.key,
+                   "the denial without it, and " + entry.key + ": on what is allowed instead");
+  else if (rule.scheme != Scheme::kHttp)
+    reporter.error(entry.at, entry.key + " on an opaque rule: nothing in a tunnel is read", entry.key,
+                   "the rule without " + entry.key + ":");
+  else
+    return true;
+  return false;
+}
+
+void read_request_terms(const YamlNode& node, ReadRule& out, Reporter& reporter) {
+  RequestTerms terms;
+  for (const YamlEntry& entry : node.entries) {
+    bool query = entry.key == "query";
+    if ((!query && entry.key != "content_type") || !takes_request_terms(entry, out.rule, reporter)) continue;
+    if (query)
+      terms.query = read_query(entry.value, reporter);
+    else
+      terms.content_types = read_content_types(entry.value, reporter).value_or(std::vector<std::string>());
+  }
+  if (terms.query || !terms.content_types.empty()) out.terms.request = std::make_shared<const RequestTerms>(std::move(terms));
+}
+
+void read_dns_grant(const YamlEntry& entry, ReadRule& out, Reporter& reporter) {
+  if (out.rule.action == Action::kDeny)
+    return reporter.error(entry.at, "dns on a denial: a name that is denied is not looked up", entry.key, "the rule without dns:");
+  if (out.terms.host.target().is_literal())
+    return reporter.error(entry.at, "dns on a rule for an address: there is no name to look up", entry.key, "the rule without dns:");
+  if (auto grant = read_dns(entry.value, reporter)) out.rule.dns = *std::move(grant);
+}
+
 void report_form(const YamlNode& node, Reporter& reporter) {
   bool bare = node.is_scalar() && node.text.find("://") != std::string::npos;
   reporter.error(
@@ -105,7 +141,7 @@ const YamlEntry* action_of(const YamlNode& node, Reporter& reporter) {
 
 }  // namespace
 
-std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, Reporter& reporter) {
+std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, std::string_view task, Reporter& reporter) {
   if (!node.is_map()) {
     report_form(node, reporter);
     return std::nullopt;
@@ -115,7 +151,7 @@ std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, Rep
   if (action == nullptr) return std::nullopt;
 
   auto kind = action->key == "allow" ? Action::kAllow : Action::kDeny;
-  auto terms = read_destination(kind, action->value, reporter);
+  auto terms = read_destination(kind, action->value, task, reporter);
   if (!terms) return std::nullopt;
   Scheme scheme = terms->scheme;
   ReadRule out{{index, "rule-" + std::to_string(index + 1), action->at.line, kind, scheme, action->value.text, {}},
@@ -124,6 +160,7 @@ std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, Rep
   for (const YamlEntry& entry : node.entries) {
     if (entry.key == "id") read_id(entry, out, reporter);
     if (entry.key == "ech") read_ech(entry, out.rule, reporter);
+    if (entry.key == "dns") read_dns_grant(entry, out, reporter);
     if (entry.key != "limits") continue;
     if (kind == Action::kDeny)
       reporter.error(entry.at, "limits on a denial: nothing passes that could be limited", entry.key,
@@ -131,6 +168,7 @@ std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, Rep
     else
       out.rule.limits = read_limits(entry.value, scheme, reporter);
   }
+  read_request_terms(node, out, reporter);
   return out;
 }
 

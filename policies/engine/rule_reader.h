@@ -16,7 +16,8 @@ struct ReadRule {
   bool has_id = false;
 };
 
-// `index` is the position in the list, from 0. Reports what is wrong; nothing when the destination could not be read.
-std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, Reporter& reporter);
+// `index` is the position in the list, from 0; `task` stands for {task}. Reports what is wrong; nothing when the destination could not be read.
+std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, std::string_view task,
+                                  Reporter& reporter);
 
 }  // namespace sallyport::policy

@@ -43,11 +43,17 @@ struct Verdict {
   std::optional<RuleRef>
       nearest;  // on a denial without such a rule: the allow rule that came closest, if any names the host
 
+  std::optional<ReasonCode> ceiling_reason;  // on a denial with kNotWithinCeiling: what the ceiling says
+  std::optional<RuleRef> ceiling_rule;       // and its rule, borrowed from the ceiling; absent when none matched
+
   bool allowed() const noexcept { return reason == ReasonCode::kAllowed; }
 };
 
 // May the task learn and use this name at all?
-struct NameVerdict : Verdict {};
+struct NameVerdict : Verdict {
+  // Meaningful only when allowed: the name is answered with its true addresses (`dns: real`).
+  bool real_addresses = false;
+};
 
 struct ConnectionVerdict : Verdict {
   // Meaningful only when allowed.

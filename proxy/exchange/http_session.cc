@@ -147,9 +147,14 @@ Awaitable<bool> HttpSession::answer_for(Origin origin) {
     co_return co_await std::move(refusing);
   }
   policy::MethodOverrides overrides;
-  for (auto field : head_.fields) overrides.see(field.name, field.value);
+  policy::ContentType body;
+  body.set_body(head_.body.has_body());
+  for (auto field : head_.fields) {
+    overrides.see(field.name, field.value);
+    body.see(field.name, field.value);
+  }
   auto policy = client_.task().policy_snapshot();  // verdicts borrow from it
-  auto verdict = client_.task().decide_http({origin.target, origin.port, head_.method, wire.value().path, wire.value().query, overrides});
+  auto verdict = client_.task().decide_http({origin.target, origin.port, head_.method, wire.value().path, wire.value().query, overrides, body});
   auto d = decision(verdict.reason);
   d.rule = verdict.rule;
   d.nearest = verdict.nearest;
