@@ -16,16 +16,32 @@ std::string to_string(Type type) {
       return "NULL";
     case Type::kPtr:
       return "PTR";
+    case Type::kMx:
+      return "MX";
     case Type::kTxt:
       return "TXT";
     case Type::kAaaa:
       return "AAAA";
     case Type::kSrv:
       return "SRV";
+    case Type::kNaptr:
+      return "NAPTR";
     case Type::kDname:
       return "DNAME";
     case Type::kOpt:
       return "OPT";
+    case Type::kDs:
+      return "DS";
+    case Type::kSshfp:
+      return "SSHFP";
+    case Type::kDnskey:
+      return "DNSKEY";
+    case Type::kTlsa:
+      return "TLSA";
+    case Type::kSmimea:
+      return "SMIMEA";
+    case Type::kOpenpgpkey:
+      return "OPENPGPKEY";
     case Type::kSvcb:
       return "SVCB";
     case Type::kHttps:
@@ -36,6 +52,10 @@ std::string to_string(Type type) {
       return "AXFR";
     case Type::kAny:
       return "ANY";
+    case Type::kUri:
+      return "URI";
+    case Type::kCaa:
+      return "CAA";
   }
   return "TYPE" + std::to_string(static_cast<unsigned>(type));
 }

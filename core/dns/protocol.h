@@ -14,16 +14,26 @@ enum class Type : std::uint16_t {
   kSoa = 6,
   kNull = 10,
   kPtr = 12,
+  kMx = 15,
   kTxt = 16,
   kAaaa = 28,
   kSrv = 33,
+  kNaptr = 35,
   kDname = 39,
   kOpt = 41,
+  kDs = 43,
+  kSshfp = 44,
+  kDnskey = 48,
+  kTlsa = 52,
+  kSmimea = 53,
+  kOpenpgpkey = 61,
   kSvcb = 64,
   kHttps = 65,
   kIxfr = 251,
   kAxfr = 252,
   kAny = 255,
+  kUri = 256,
+  kCaa = 257,
 };
 // "A", "HTTPS", "TYPE65399" (RFC 3597).
 std::string to_string(Type type);
@@ -44,6 +54,7 @@ std::string to_string(Rcode rcode);
 // Extended DNS Errors (RFC 8914 section 4).
 enum class ExtendedCode : std::uint16_t {
   kOther = 0,
+  kForgedAnswer = 4,
   kBlocked = 15,
   kCensored = 16,
   kFiltered = 17,

@@ -30,10 +30,14 @@ void write_record_head(WireWriter& out, Type type, std::uint32_t ttl, std::size_
   out.u16(static_cast<std::uint16_t>(rdata));
 }
 
-void write_answers(WireWriter& out, const Response& response) noexcept {
+void write_answers(WireWriter& out, Type asked, const Response& response) noexcept {
   for (const IpAddress& address : response.addresses) {
     write_record_head(out, address.is_v4() ? Type::kA : Type::kAaaa, response.ttl, address.bytes().size());
     out.raw(address.bytes());
+  }
+  for (const auto& data : response.records) {
+    write_record_head(out, asked, response.ttl, data.size());
+    out.raw(data);
   }
   if (response.pointer != nullptr) {
     write_record_head(out, Type::kPtr, response.ttl, response.pointer->wire().size());
@@ -84,7 +88,7 @@ void write_opt(WireWriter& out, const Query& query, Rcode rcode, const std::opti
 std::size_t write_with(const Query& query, const Response& response, Detail detail,
                        std::span<std::uint8_t> space) noexcept {
   bool records = detail != Detail::kTruncated;
-  std::size_t answers = response.addresses.size() + (response.pointer != nullptr ? 1 : 0);
+  std::size_t answers = response.addresses.size() + response.records.size() + (response.pointer != nullptr ? 1 : 0);
   if (answers > 0xffff) return 0;
   WireWriter out(space);
   out.u16(query.id);
@@ -96,7 +100,7 @@ std::size_t write_with(const Query& query, const Response& response, Detail deta
   out.raw(query.question.name.wire());
   out.u16(static_cast<std::uint16_t>(query.question.type));
   out.u16(static_cast<std::uint16_t>(query.question.klass));
-  if (records) write_answers(out, response);
+  if (records) write_answers(out, query.question.type, response);
   if (records && response.negative_soa) write_soa(out, response.ttl);
   if (query.has_edns) write_opt(out, query, response.rcode, response.extended_error, detail);
   return out.ok() ? out.size() : 0;

@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/base/ip_address.h"
 #include "core/dns/query.h"
@@ -27,6 +28,8 @@ struct Response {
   std::uint32_t ttl = 0;  // seconds; of answers and of negative answers
   // Answer records for the question's name: an A record for each IPv4, an AAAA record for each IPv6 address.
   std::span<const IpAddress> addresses = {};
+  // Records of the question's type for its name: canonical RDATA (record_data.h).
+  std::span<const std::vector<std::uint8_t>> records = {};
   // A PTR record for the question's name.
   const Name* pointer = nullptr;
   // An SOA record of the root in the authority section, which lets clients keep a negative answer for `ttl` (RFC 2308).
@@ -36,6 +39,8 @@ struct Response {
 
 // A buffer of this size takes every reply that write_response makes for UDP.
 inline constexpr std::size_t kResponseBuffer = kUdpPayload;
+// And of this one every reply over TCP that holds no more than an upstream answer may (kMaxRecordData).
+inline constexpr std::size_t kTcpResponseBuffer = 32 * 1024;
 
 // Writes the reply to `out` and returns its size. Over UDP the reply stays within what the client takes and
 // kUdpPayload; over TCP (and always) within out.size(). Too long: the extended error's text goes first, then all

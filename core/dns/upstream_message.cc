@@ -1,9 +1,11 @@
 #include "core/dns/upstream_message.h"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include "core/base/random.h"
+#include "core/dns/record_data.h"
 #include "core/dns/wire.h"
 
 namespace sallyport::dns {
@@ -13,16 +15,18 @@ struct Alias {
   Name owner, target;
   std::uint32_t ttl;
 };
-struct Address {
+// An address, or RDATA of another type.
+struct Found {
   Name owner;
-  IpAddress address;
+  std::optional<IpAddress> address;
+  std::vector<std::uint8_t> data;
   std::uint32_t ttl;
 };
 
-// What of a message can matter to an address lookup.
+// What of a message can matter to a lookup.
 struct Records {
   std::vector<Alias> aliases;
-  std::vector<Address> addresses;
+  std::vector<Found> found;
   std::optional<std::uint32_t> negative_ttl;
   std::optional<std::uint16_t> extended_rcode;
 };
@@ -34,6 +38,12 @@ struct Record {
   std::uint32_t ttl = 0;
   std::size_t rdata_at = 0;
   std::span<const std::uint8_t> rdata;
+};
+
+struct BytesLess {
+  bool operator()(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b) const noexcept {
+    return std::ranges::lexicographical_compare(a, b);
+  }
 };
 
 auto malformed(const char* what) {
@@ -63,27 +73,39 @@ std::optional<Record> read_record(WireReader& reader) noexcept {
 
 bool is_in(const Record& record) noexcept { return record.klass == static_cast<std::uint16_t>(Class::kIn); }
 
+std::optional<IpAddress> address_in(const Record& record) noexcept {
+  std::size_t size = record.type == Type::kA ? 4 : 16;
+  if (record.rdata.size() != size) return std::nullopt;
+  if (record.type == Type::kA) return IpAddress::v4({record.rdata[0], record.rdata[1], record.rdata[2], record.rdata[3]});
+  std::array<std::uint8_t, 16> octets{};
+  std::copy_n(record.rdata.begin(), octets.size(), octets.begin());
+  return IpAddress::v6(octets);
+}
+
+Result<void> keep_alias(const Record& record, std::span<const std::uint8_t> message, Records& out) {
+  // The name may point back into the message, but must itself end where the record does.
+  std::size_t at = record.rdata_at;
+  auto target = Name::read(message, at);
+  if (!target || at != record.rdata_at + record.rdata.size()) return malformed("a CNAME record is malformed");
+  out.aliases.push_back({record.owner, *target, sane_ttl(record.ttl)});
+  return success();
+}
+
 Result<void> keep_answer(const Record& record, Type wanted, std::span<const std::uint8_t> message, Records& out) {
   if (!is_in(record)) return success();
-  if (record.type == Type::kCname) {
-    // The name may point back into the message, but must itself end where the record does.
-    std::size_t at = record.rdata_at;
-    auto target = Name::read(message, at);
-    if (!target || at != record.rdata_at + record.rdata.size()) return malformed("a CNAME record is malformed");
-    out.aliases.push_back({record.owner, *target, sane_ttl(record.ttl)});
-  } else if (record.type == wanted) {
-    std::size_t size = wanted == Type::kA ? 4 : 16;
-    if (record.rdata.size() != size) return malformed("an address record has the wrong length");
-    IpAddress address = IpAddress::v4({0, 0, 0, 0});
-    if (wanted == Type::kA) {
-      address = IpAddress::v4({record.rdata[0], record.rdata[1], record.rdata[2], record.rdata[3]});
-    } else {
-      std::array<std::uint8_t, 16> octets{};
-      std::copy_n(record.rdata.begin(), octets.size(), octets.begin());
-      address = IpAddress::v6(octets);
-    }
-    out.addresses.push_back({record.owner, address, sane_ttl(record.ttl)});
+  // Asked for, an alias is what was found, not a way on.
+  if (record.type == Type::kCname && wanted != Type::kCname) return keep_alias(record, message, out);
+  if (record.type != wanted) return success();
+  Found found{record.owner, std::nullopt, {}, sane_ttl(record.ttl)};
+  if (wanted == Type::kA || wanted == Type::kAaaa) {
+    found.address = address_in(record);
+    if (!found.address) return malformed("an address record has the wrong length");
+  } else {
+    auto data = canonical_record_data(wanted, message, record.rdata_at, record.rdata.size());
+    if (!data) return malformed("a record of the asked type is malformed");
+    found.data = std::move(*data);
   }
+  out.found.push_back(std::move(found));
   return success();
 }
 
@@ -123,11 +145,9 @@ Result<Records> read_records(WireReader& reader, const std::uint16_t (&counts)[3
   return out;
 }
 
-// Follows the chain from `asked` and keeps only the addresses at its end.
-Result<UpstreamAnswer> follow(const Records& records, const Name& asked) {
-  UpstreamAnswer answer;
+// The name at the end of the chain that begins at `asked`; `ttl` becomes the least of the chain.
+Result<Name> end_of_chain(const Records& records, const Name& asked, std::uint32_t& ttl) {
   Name current = asked;
-  std::uint32_t ttl = 0x7fffffff;
   for (std::size_t step = 0;; ++step) {
     const Alias* next = nullptr;
     for (const Alias& alias : records.aliases) {
@@ -137,18 +157,33 @@ Result<UpstreamAnswer> follow(const Records& records, const Name& asked) {
       next = &alias;
       ttl = std::min(ttl, alias.ttl);
     }
-    if (next == nullptr) break;
+    if (next == nullptr) return current;
     if (step == kMaxChain) return malformed("chain of CNAME records loops or is too long");
     current = next->target;
   }
+}
+
+// Follows the chain from `asked` and keeps only what stands at its end.
+Result<UpstreamAnswer> follow(const Records& records, const Name& asked) {
+  UpstreamAnswer answer;
+  std::uint32_t ttl = 0x7fffffff;
+  BOOST_OUTCOME_TRY(auto last, end_of_chain(records, asked, ttl));
   std::unordered_set<IpAddress> seen;
-  for (const Address& address : records.addresses) {
-    if (!address.owner.equals_ignoring_case(current)) continue;
-    ttl = std::min(ttl, address.ttl);
-    if (seen.insert(address.address).second) answer.addresses.push_back(address.address);
+  std::set<std::span<const std::uint8_t>, BytesLess> seen_data;
+  std::size_t bytes = 0;
+  for (const Found& found : records.found) {
+    if (!found.owner.equals_ignoring_case(last)) continue;
+    ttl = std::min(ttl, found.ttl);
+    if (found.address) {
+      if (seen.insert(*found.address).second) answer.addresses.push_back(*found.address);
+    } else if (seen_data.insert(found.data).second) {
+      bytes += found.data.size() + 2;
+      if (bytes > kMaxRecordData) return malformed("more data than is passed on");
+      answer.records.push_back(found.data);
+    }
   }
-  bool found = !answer.addresses.empty();
-  answer.kind = found ? UpstreamAnswer::Kind::kAddresses : UpstreamAnswer::Kind::kNoData;
+  bool found = !answer.addresses.empty() || !answer.records.empty();
+  answer.kind = found ? UpstreamAnswer::Kind::kFound : UpstreamAnswer::Kind::kNoData;
   answer.ttl = found ? ttl : std::min(ttl, records.negative_ttl.value_or(0));
   return answer;
 }

@@ -80,7 +80,7 @@ TEST(ParseAnswer, ReadsAddressesAndTheLeastTtl) {
                          .record("ALLOWED.test", 1, 60, v4(192, 0, 2, 2)),
                      question);
   ASSERT_TRUE(answer) << answer.error().detail;
-  EXPECT_EQ(answer.value().kind, Kind::kAddresses);
+  EXPECT_EQ(answer.value().kind, Kind::kFound);
   EXPECT_EQ(texts(answer.value()), (std::vector<std::string>{"192.0.2.1", "192.0.2.2"}));
   EXPECT_EQ(answer.value().ttl, 60u);
 }

@@ -12,7 +12,7 @@ using Kind = dns::UpstreamAnswer::Kind;
 
 FamilyAnswer addresses(std::vector<std::string> texts, std::uint32_t ttl = 30) {
   dns::UpstreamAnswer answer;
-  answer.kind = texts.empty() ? Kind::kNoData : Kind::kAddresses;
+  answer.kind = texts.empty() ? Kind::kNoData : Kind::kFound;
   answer.rcode = dns::Rcode::kNoError;
   answer.ttl = ttl;
   for (const auto& text : texts) answer.addresses.push_back(IpAddress::parse(text).value());
