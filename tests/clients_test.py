@@ -5,10 +5,11 @@ A run is made once for each (user, proxy variables), with all programs in it.
 """
 
 import dataclasses
-import json
 import re
 
 import pytest
+
+from client_runs import UNRESOLVED, run_clients
 
 POLICY = """policy: clients/1
 rules:
@@ -24,29 +25,8 @@ rules:
     allow: tcp://raw.test:5432
 """
 
-# Runs the commands of stdin one after the other and prints how each ended.
-INSIDE = r"""
-import json, os, subprocess, sys
-work = json.load(sys.stdin)
-os.chdir(os.environ["HOME"])
-open("ca.pem", "w").write(work["ca"])
-environment = dict(os.environ, GIT_TERMINAL_PROMPT="0")
-if not work["variables"]:
-    for name in [n for n in environment if n.lower().endswith("_proxy")]: del environment[name]
-ended = {}
-for name, argv in work["commands"].items():
-    try:
-        done = subprocess.run(argv, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=15)
-        ended[name] = [done.returncode, (done.stdout + b"\n" + done.stderr).decode("utf-8", "replace")]
-    except subprocess.TimeoutExpired as e:
-        ended[name] = ["timeout", str(e.output)]
-ended["variables"] = sorted(n for n in environment if n.lower().endswith("_proxy"))
-print(json.dumps(ended))
-"""
-
-# Whatever a client says of a 403 of ours, and of a name that our DNS does not give it.
+# Whatever a client says of a 403 of ours.
 REFUSED = r"403"
-UNRESOLVED = r"(?i)could not resolve|unable to resolve|name or service not known|ENOTFOUND|no address associated|bad address|getaddrinfo"
 
 
 @dataclasses.dataclass
@@ -130,10 +110,10 @@ def commands():
 
 def problems_of(name, client, ended, variables):
     """What is wrong with how a client's two runs ended; one line each."""
-    code, said = ended[name + ": allowed"]
+    code, said = dataclasses.astuple(ended[name + ": allowed"])
     if code != 0 or client.says not in said:
         yield f"{name}: allowed: exit {code}: {said.strip()}"
-    code, said = ended[name + ": denied"]
+    code, said = dataclasses.astuple(ended[name + ": denied"])
     if code == "timeout" or (code == 0 and name not in REFUSED_WITH_EXIT_0):
         yield f"{name}: denied: exit {code}: {said.strip()}"
     expected = client.by_proxy if variables else client.caught
@@ -145,12 +125,7 @@ def problems_of(name, client, ended, variables):
 @pytest.mark.parametrize("variables", [True, False], ids=["proxy-variables", "caught"])
 @pytest.mark.parametrize("user", [None, "ordinary"], ids=["root", "ordinary"])
 def test_unchanged_clients_reach_what_is_allowed_and_nothing_else(lab, sallyport, user, variables):
-    work = {"ca": lab.ca.read_text(), "variables": variables, "commands": commands()}
-    done = sallyport(["/usr/bin/python3", "-IS", "-c", INSIDE], policy=POLICY, user=user, options=["--quiet"],
-                     stdin=json.dumps(work).encode(), timeout=80)
-    assert done.exit == 0, done
-    ended = json.loads(done.stdout)
-    assert bool(ended["variables"]) == variables
+    ended = run_clients(sallyport, POLICY, commands(), files={"ca.pem": lab.ca.read_bytes()}, variables=variables, user=user)
     problems = [line for name, client in CLIENTS.items() for line in problems_of(name, client, ended, variables)]
     assert not problems, "\n\n".join(problems)
 

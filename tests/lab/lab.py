@@ -119,6 +119,12 @@ class Lab:
         """Runs a command in the appliance's namespace to its end: `Finished`, or `TimedOut` raised."""
         return self.start(argv, user=user, env=env, names=names, cwd=cwd, stdin=stdin).wait(timeout)
 
+    def start_outside(self, argv, *, env=None, cwd=None):
+        """Starts one more server of the internet, for the time of a test: every address that `layout` does not use is free for it
+        (198.51.100.40 to .49 are kept for that), `zone` gives it a name. The caller ends it; `down` ends what is left."""
+        prefix = ["nsenter", f"--net={self.doc['internet']['netns_path']}", "--"]
+        return Started([*prefix, *(str(a) for a in argv)], clean_environment(env), cwd)
+
     # --- recordings ---
 
     def wait(self, timeout=3):
