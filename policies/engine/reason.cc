@@ -56,6 +56,8 @@ constexpr std::array<Entry, kReasonCodes> kTable{{
     {kBudgetDownload, C::kBudget, "budget_download", "The allowed number of bytes received is used up"},
     {kBudgetDuration, C::kBudget, "budget_duration", "The connection has lasted as long as it may"},
     {kBudgetWall, C::kBudget, "budget_wall", "The task has lasted as long as it may"},
+    {kBudgetQueries, C::kBudget, "budget_queries", "The allowed number of DNS questions is used up"},
+    {kBudgetNames, C::kBudget, "budget_names", "The allowed number of distinct names is used up"},
     {kIdle, C::kBudget, "idle", "The connection carried nothing for as long as it may"},
     {kNameNotFound, C::kUpstream, "name_not_found", "The name does not exist"},
     {kResolutionFailed, C::kUpstream, "resolution_failed", "The name could not be resolved"},

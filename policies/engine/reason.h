@@ -51,6 +51,8 @@ enum class ReasonCode : std::uint8_t {
   kBudgetDownload,
   kBudgetDuration,
   kBudgetWall,
+  kBudgetQueries,  // DNS questions
+  kBudgetNames,    // distinct names that lookups or connections are for
   kIdle,
   // Allowed, but it did not work.
   kNameNotFound,
