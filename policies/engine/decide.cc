@@ -1,114 +1,75 @@
 #include "policies/engine/decide.h"
 
-#include <algorithm>
-
+#include "policies/engine/decide_own.h"
 #include "policies/engine/decide_parts.h"
 
 namespace sallyport::policy {
 namespace {
 
-using parts::deny;
-using parts::ref;
-
-// Whether something at this port could be allowed; if not, a denial that prevents it.
-PortMatches::Open open_at(const PortMatches& at) {
-  if (auto whole = at.whole_deny(); whole != kNoRuleIndex) return {kNoRuleIndex, whole};
-  PortMatches::Open open = at.has_http_allow() ? at.first_open() : PortMatches::Open{};
-  auto opaque = at.opaque_allow();
-  if (opaque == kNoRuleIndex) return open;
-  if (auto partial = at.partial_deny(); partial != kNoRuleIndex) return {open.allow, std::min(open.deny, partial)};
-  return {std::min(open.allow, opaque), open.deny};
+// Turns what the policy allowed into the ceiling's refusal.
+void deny_within(Verdict& verdict, const Verdict& ceiling) {
+  verdict.reason = ReasonCode::kNotWithinCeiling;
+  verdict.nearest = verdict.rule;
+  verdict.rule.reset();
+  verdict.ceiling_reason = ceiling.reason;
+  verdict.ceiling_rule = ceiling.rule ? ceiling.rule : ceiling.nearest;
 }
 
-Treatment treatment_of(Scheme scheme) {
-  switch (scheme) {
-    case Scheme::kHttp:
-      return Treatment::kHttp;
-    case Scheme::kTls:
-      return Treatment::kTlsTunnel;
-    case Scheme::kTcp:
-      return Treatment::kTcpTunnel;
-  }
-  return Treatment::kHttp;
-}
-
-// Of the allow rules that some connection could pass by, whether one satisfies `wanted`.
-template <class Wanted>
-std::uint32_t find_granting(const CompiledPolicy& policy, const HostMatches& hosts, Wanted wanted) {
-  std::uint32_t first = kNoRuleIndex;
-  for (const HostRules* host : hosts)
-    for (std::uint32_t rule : host->granting)
-      if (rule < first && wanted(policy.rules()[rule].dns) &&
-          PortMatches(policy.index(), hosts, policy.index().terms(rule).port).deny_covering(policy.index().terms(rule)) ==
-              kNoRuleIndex)
-        first = rule;
-  return first;
-}
+// A tunnel of any kind carries what a narrower rule allows; nothing else agrees but the same.
+bool agrees(Treatment wanted, Treatment ceiling) { return ceiling == wanted || ceiling == Treatment::kTcpTunnel; }
 
 }  // namespace
 
 NameVerdict decide_name(const CompiledPolicy& policy, const HostName& name) {
-  NameVerdict verdict;
-  Target target(name);
-  HostMatches hosts;
-  policy.index().match(target, hosts);
-  std::uint32_t denied_by = kNoRuleIndex;
-  for (const HostRules* host : hosts) {
-    for (const PortRules& rules : host->ports) {
-      if (!rules.allows()) continue;
-      auto open = open_at(PortMatches(policy.index(), hosts, rules.port));
-      denied_by = std::min(denied_by, open.deny);
-      if (open.allow == kNoRuleIndex) continue;
-      if (parts::is_floor(target)) {
-        deny(verdict, policy, ReasonCode::kFloor, kNoRuleIndex, kNoRuleIndex);
-        return verdict;
-      }
-      verdict.reason = ReasonCode::kAllowed;
-      verdict.rule = ref(policy, open.allow);
-      verdict.real_addresses = find_granting(policy, hosts, [](const DnsGrant& dns) { return dns.real; }) != kNoRuleIndex;
-      return verdict;
-    }
-  }
-  auto reason = denied_by == kNoRuleIndex ? ReasonCode::kNoRule : ReasonCode::kDeniedByRule;
-  deny(verdict, policy, reason, denied_by, kNoRuleIndex);
+  NameVerdict verdict = own::name(policy, name);
+  if (!verdict.allowed() || policy.ceiling() == nullptr) return verdict;
+  NameVerdict above = own::name(*policy.ceiling(), name);
+  if (!above.allowed()) deny_within(verdict, above);
+  verdict.real_addresses = verdict.real_addresses && above.real_addresses;
   return verdict;
 }
 
 NameVerdict decide_record(const CompiledPolicy& policy, const HostName& name, RecordType type) {
-  NameVerdict verdict = decide_name(policy, name);
-  if (!verdict.allowed() || type == kRecordA || type == kRecordAaaa) return verdict;
-  HostMatches hosts;
-  policy.index().match(Target(name), hosts);
-  auto granting = find_granting(policy, hosts, [&](const DnsGrant& dns) { return dns.holds(type); });
-  if (granting != kNoRuleIndex)
-    verdict.rule = ref(policy, granting);
-  else
-    deny(verdict, policy, ReasonCode::kRecordTypeNotAllowed, kNoRuleIndex, verdict.rule->index);
+  NameVerdict verdict = own::record(policy, name, type);
+  if (!verdict.allowed() || policy.ceiling() == nullptr) return verdict;
+  NameVerdict above = own::record(*policy.ceiling(), name, type);
+  if (!above.allowed()) deny_within(verdict, above);
+  verdict.real_addresses = verdict.real_addresses && above.real_addresses;
   return verdict;
 }
 
 ConnectionVerdict decide_connection(const CompiledPolicy& policy, const ConnectionRequest& request) {
-  ConnectionVerdict verdict;
-  HostMatches hosts;
-  policy.index().match(request.target, hosts);
-  PortMatches at(policy.index(), hosts, request.port);
-  auto open = open_at(at);
-  if (open.allow == kNoRuleIndex) {
-    if (open.deny != kNoRuleIndex)
-      deny(verdict, policy, ReasonCode::kDeniedByRule, open.deny, kNoRuleIndex);
-    else
-      parts::deny_unmentioned(verdict, policy, request.target, hosts);
-    return verdict;
+  ConnectionVerdict verdict = own::connection(policy, request);
+  if (!verdict.allowed()) return verdict;
+  if (policy.ceiling() != nullptr) {
+    ConnectionVerdict above = own::connection(*policy.ceiling(), request);
+    if (!above.allowed() || !agrees(verdict.treatment, above.treatment)) {
+      if (above.allowed())
+        above.reason = above.treatment == Treatment::kHttp ? ReasonCode::kNotHttp : ReasonCode::kNotTls;
+      deny_within(verdict, above);
+      return verdict;
+    }
+    if (above.treatment == Treatment::kTlsTunnel && above.rule->ech == Ech::kRefuse) verdict.rule->ech = Ech::kRefuse;
   }
-  if (parts::is_floor(request.target)) {
-    deny(verdict, policy, ReasonCode::kFloor, kNoRuleIndex, kNoRuleIndex);
-    return verdict;
-  }
-  verdict.reason = ReasonCode::kAllowed;
-  verdict.rule = ref(policy, open.allow);
-  verdict.treatment = treatment_of(policy.rules()[open.allow].scheme);
   if (verdict.treatment != Treatment::kHttp)
     verdict.destination = ApprovedDestination(request.target, request.port, verdict.treatment, *verdict.rule);
+  return verdict;
+}
+
+HttpVerdict decide_http(const CompiledPolicy& policy, const HttpRequest& request) {
+  HttpVerdict verdict = own::http(policy, request);
+  if (!verdict.allowed()) return verdict;
+  if (policy.ceiling() != nullptr) {
+    HttpVerdict above = own::http(*policy.ceiling(), request);
+    bool carried = above.reason == ReasonCode::kTunnelOnly &&
+                   own::connection(*policy.ceiling(), {request.target, request.port}).treatment == Treatment::kTcpTunnel;
+    if (!above.allowed() && !carried) {
+      deny_within(verdict, above);
+      return verdict;
+    }
+    verdict.limits_methods = verdict.limits_methods || above.limits_methods;
+  }
+  verdict.destination = ApprovedDestination(request.target, request.port, Treatment::kHttp, *verdict.rule);
   return verdict;
 }
 

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "policies/engine/decide.h"
+#include "policies/engine/decide_own.h"
 #include "policies/engine/decide_parts.h"
 
 namespace sallyport::policy {
@@ -137,7 +137,9 @@ bool closed(HttpVerdict& verdict, const CompiledPolicy& policy, const HttpReques
 
 }  // namespace
 
-HttpVerdict decide_http(const CompiledPolicy& policy, const HttpRequest& request) {
+namespace own {
+
+HttpVerdict http(const CompiledPolicy& policy, const HttpRequest& request) {
   HttpVerdict verdict;
   HostMatches hosts;
   policy.index().match(request.target, hosts);
@@ -169,8 +171,9 @@ HttpVerdict decide_http(const CompiledPolicy& policy, const HttpRequest& request
   verdict.reason = ReasonCode::kAllowed;
   verdict.rule = parts::ref(policy, allowing);
   verdict.limits_methods = limits;
-  verdict.destination = ApprovedDestination(request.target, request.port, Treatment::kHttp, *verdict.rule);
   return verdict;
 }
+
+}  // namespace own
 
 }  // namespace sallyport::policy

@@ -4,6 +4,7 @@
 #include <array>
 #include <unordered_set>
 
+#include "policies/engine/ceiling_checks.h"
 #include "policies/engine/key_table.h"
 #include "policies/engine/limits_reader.h"
 #include "policies/engine/policy_builder.h"
@@ -19,8 +20,8 @@ namespace {
 
 using Text = std::string_view;
 
-constexpr std::array kKeys{Text("policy"), Text("rules"), Text("budgets"), Text("on_denial"), Text("denied"), Text("tests")};
-constexpr std::array kNotYet{Text("use"), Text("within")};
+constexpr std::array kKeys{Text("policy"), Text("rules"), Text("budgets"), Text("on_denial"), Text("denied"), Text("tests"), Text("within")};
+constexpr std::array kNotYet{Text("use")};
 constexpr std::array kHints{
     KeyHint{"allow", "allow belongs in a rule", "rules: and below it - allow: ..."},
     KeyHint{"deny", "deny belongs in a rule", "rules: and below it - deny: ..."},
@@ -68,6 +69,7 @@ class Loading {
     }
     settings(root);
     rules(root);
+    if (options_.ceiling) check_within(builder_, *options_.ceiling, places_, reporter_);
     if (const YamlEntry* entry = placed(root, "tests", document_->tests)) tests(entry->value);
   }
 
@@ -85,6 +87,16 @@ class Loading {
       if (auto denied = read_denied(entry->value, reporter_)) builder_.answer_denied(*denied);
     if (const YamlEntry* entry = placed(root, "on_denial", document_->on_denial))
       if (auto count = read_on_denial(entry->value, reporter_)) builder_.end_after(*count);
+    if (const YamlEntry* entry = placed(root, "within", document_->within))
+      if (auto label = read_within(entry->value, options_.ceiling.get(), reporter_)) document_->within_label = entry->value.text;
+    if (options_.ceiling) stay_within(root);
+  }
+
+  void stay_within(const YamlNode& root) {
+    if (!ceiling_faults(*options_.ceiling, {}).empty())
+      return reporter_.error(root.at, options_.ceiling->label() + " cannot be the policy that others stay within", {},
+                             "one without limits of rules and without within:");
+    builder_.stay_within(options_.ceiling);
   }
 
   void tests(const YamlNode& node) {

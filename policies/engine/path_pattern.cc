@@ -105,6 +105,45 @@ bool PathPattern::matches_from(std::size_t from, std::span<const std::string_vie
 
 bool PathPattern::covers(const PathPattern& other) const { return matches(other.tokens()); }
 
+namespace {
+
+// Whether two sequences with wildcards for "any number of elements" can be the same. `wild` and `meet` are asked about
+// positions.
+template <class WildA, class WildB, class Meet>
+bool sequences_meet(std::size_t a_size, std::size_t b_size, WildA wild_a, WildB wild_b, Meet meet) {
+  // Row i, column j: the ends from i and from j can be the same.
+  std::vector<char> below(b_size + 1), row(b_size + 1);
+  for (std::size_t i = a_size + 1; i-- > 0;) {
+    for (std::size_t j = b_size + 1; j-- > 0;) {
+      bool more_a = i < a_size, more_b = j < b_size, can = !more_a && !more_b;
+      if (more_a && wild_a(i)) can = can || below[j] != 0 || (more_b && row[j + 1] != 0);
+      if (more_b && wild_b(j)) can = can || row[j + 1] != 0 || (more_a && below[j] != 0);
+      if (!can && more_a && more_b && !wild_a(i) && !wild_b(j)) can = below[j + 1] != 0 && meet(i, j);
+      row[j] = can ? 1 : 0;
+    }
+    std::swap(row, below);
+  }
+  return below[0] != 0;
+}
+
+bool segments_meet(std::string_view a, std::string_view b) {
+  if (!has_wildcard(a) && !has_wildcard(b)) return a == b;
+  return sequences_meet(
+      a.size(), b.size(), [&](std::size_t i) { return a[i] == PathPattern::kStar; },
+      [&](std::size_t j) { return b[j] == PathPattern::kStar; }, [&](std::size_t i, std::size_t j) { return a[i] == b[j]; });
+}
+
+bool is_deep(const std::string& segment) { return segment == PathPattern::kDeep || segment == PathPattern::kDeepOrNone; }
+
+}  // namespace
+
+bool PathPattern::meets(const PathPattern& other) const {
+  const auto &a = segments_, &b = other.segments_;
+  return sequences_meet(
+      a.size(), b.size(), [&](std::size_t i) { return is_deep(a[i]); }, [&](std::size_t j) { return is_deep(b[j]); },
+      [&](std::size_t i, std::size_t j) { return segments_meet(a[i], b[j]); });
+}
+
 PathPattern PathPattern::loosened() const {
   std::vector<std::string> segments;
   segments.reserve(segments_.size());

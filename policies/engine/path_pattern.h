@@ -37,6 +37,9 @@ class PathPattern {
   // once.
   bool covers(const PathPattern& other) const;
 
+  // False only if no path matches both. It may say true where none does.
+  bool meets(const PathPattern& other) const;
+
   // "/**"
   bool is_everything() const noexcept { return segments_.size() == 1 && segments_[0] == kDeep; }
   std::span<const std::string> segments() const noexcept { return segments_; }

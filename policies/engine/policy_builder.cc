@@ -20,6 +20,26 @@ std::string sha256_hex(std::string_view bytes) {
   return out;
 }
 
+template <class T>
+void take_less(std::optional<T>& value, const std::optional<T>& other) {
+  if (other && (!value || *other < *value)) value = other;
+}
+
+Budgets stricter(Budgets budgets, const Budgets& other) {
+  Limits& limits = budgets.limits;
+  take_less(limits.requests, other.limits.requests);
+  take_less(limits.connections_total, other.limits.connections_total);
+  take_less(limits.connections_concurrent, other.limits.connections_concurrent);
+  take_less(limits.duration, other.limits.duration);
+  take_less(limits.upload, other.limits.upload);
+  take_less(limits.download, other.limits.download);
+  take_less(budgets.wall, other.wall);
+  take_less(budgets.idle, other.idle);
+  take_less(budgets.dns_queries, other.dns_queries);
+  take_less(budgets.dns_names, other.dns_names);
+  return budgets;
+}
+
 }  // namespace
 
 PolicyBuilder::PolicyBuilder() : policy_(new CompiledPolicy), index_(std::make_unique<RuleIndex>()) {}
@@ -39,6 +59,12 @@ void PolicyBuilder::limit(Budgets budgets) { policy_->budgets_ = budgets; }
 void PolicyBuilder::answer_denied(DeniedNames denied) { policy_->denied_names_ = denied; }
 
 void PolicyBuilder::end_after(std::uint64_t denials) { policy_->end_after_ = denials; }
+
+void PolicyBuilder::stay_within(std::shared_ptr<const CompiledPolicy> ceiling) {
+  policy_->budgets_ = stricter(policy_->budgets_, ceiling->budgets());
+  take_less(policy_->end_after_, ceiling->end_after());
+  policy_->ceiling_ = std::move(ceiling);
+}
 
 void PolicyBuilder::add(Rule rule, RuleTerms terms) {
   rule.index = static_cast<std::uint32_t>(policy_->rules_.size());

@@ -17,6 +17,8 @@ class PolicyBuilder {
   void identify(std::string name, std::uint32_t version);
   void limit(Budgets budgets);
   void answer_denied(DeniedNames denied);
+  // Also takes over its budgets and its end_after where they are stricter; to be called after limit() and end_after().
+  void stay_within(std::shared_ptr<const CompiledPolicy> ceiling);
   void end_after(std::uint64_t denials);
   // `rule.index` is set here.
   void add(Rule rule, RuleTerms terms);

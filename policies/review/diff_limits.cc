@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "policies/review/explain.h"
 #include "policies/review/limits_text.h"
 
 namespace sallyport::policy::review {
@@ -75,10 +76,8 @@ void exceeding(const CompiledPolicy& from, const CompiledPolicy& to, const std::
       if (!exceeds(sum, limit)) continue;
       std::string here = text_of(limit, kind) + " by rule " + line_of(rule), there = text_of(sum, kind) + " by rule " + of;
       if (next.rules.size() > 1) there += " together";
-      Change change{std::string(kind.name) + ": " + (forward ? here + " before, " + there + " now" : there + " before, " + here + " now"), *next.witness, {}, {}};
-      change.said_a = summary_of_limits(forward ? from : to, *next.witness);
-      change.said_b = summary_of_limits(forward ? to : from, *next.witness);
-      add(list, untold, std::move(change));
+      std::string what = std::string(kind.name) + ": " + (forward ? here : there) + " before, " + (forward ? there : here) + " now";
+      add(list, untold, {std::move(what), *next.witness, summary(ask(forward ? from : to, *next.witness)), summary(ask(forward ? to : from, *next.witness))});
     }
   }
 }
