@@ -39,15 +39,21 @@ std::uint64_t Allowance::take_now(std::uint64_t want) noexcept {
   return taken;
 }
 
-Awaitable<std::uint64_t> Allowance::take(std::uint64_t want) {
-  for (;;) {
-    auto taken = take_now(want);
-    if (taken > 0 || want == 0) co_return taken;
-    if (final_) co_return 0;
+Awaitable<bool> Allowance::wait_for_some(std::uint64_t want) {
+  while (on_hand() == 0) {
+    if (final_) co_return false;
     ask(want);
     auto wait = changed_.wait();
     co_await std::move(wait);
   }
+  co_return true;
+}
+
+Awaitable<std::uint64_t> Allowance::take(std::uint64_t want) {
+  if (want == 0) co_return 0;
+  auto waiting = wait_for_some(want);
+  if (!co_await std::move(waiting)) co_return 0;
+  co_return take_now(want);
 }
 
 void Allowance::put_back(std::uint64_t amount) noexcept {

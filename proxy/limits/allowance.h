@@ -37,6 +37,8 @@ class Allowance {
   std::uint64_t take_now(std::uint64_t want) noexcept;
   // Takes between 1 and `want`, waiting for the ledger if need be. 0: the limit is reached (or the task ends).
   Awaitable<std::uint64_t> take(std::uint64_t want);
+  // Waits until something is here to be taken, having asked for `want`; takes nothing. False: the limit is reached (or the task ends).
+  Awaitable<bool> wait_for_some(std::uint64_t want);
   // Gives back what was taken and not used.
   void put_back(std::uint64_t amount) noexcept;
 
@@ -49,6 +51,8 @@ class Allowance {
   bool exhausted() const noexcept { return limited() && final_ && available_ == 0; }
   // Held here and unused; given back to the ledger at the end of the task.
   std::uint64_t available() const noexcept { return limited() ? available_ : 0; }
+  // As much as take_now would give.
+  std::uint64_t on_hand() const noexcept { return limited() ? available_ : UINT64_MAX; }
   // Taken and not put back.
   std::uint64_t used() const noexcept { return used_; }
 

@@ -1,5 +1,7 @@
 #include "proxy/limits/limit_set.h"
 
+#include <algorithm>
+
 namespace sallyport::proxy {
 
 AllowanceSet::AllowanceSet(Executor executor) {
@@ -14,17 +16,35 @@ void AllowanceSet::close() noexcept {
   for (auto& allowance : each) allowance->close();
 }
 
-Awaitable<Taken> LimitSet::take(Resource resource, std::uint64_t want) {
+std::uint64_t LimitSet::on_hand(Resource resource) const noexcept {
+  auto of_task = task_->of(resource).on_hand();
+  return rule_ == nullptr ? of_task : std::min(of_task, rule_->of(resource).on_hand());
+}
+
+std::uint64_t LimitSet::take_now(Resource resource, std::uint64_t want) noexcept {
+  auto amount = std::min(want, on_hand(resource));
+  if (amount == 0) return 0;
+  if (rule_ != nullptr) (void)rule_->of(resource).take_now(amount);
+  return task_->of(resource).take_now(amount);
+}
+
+Awaitable<Taken> LimitSet::wait_for_some(Resource resource, std::uint64_t want) {
   auto& own = task_->of(resource);
-  auto taking = own.take(want);
-  auto from_task = co_await std::move(taking);
-  if (from_task == 0) co_return Taken{0, false};
-  if (rule_ == nullptr) co_return Taken{from_task, false};
-  auto& of_rule = rule_->of(resource);
-  auto taking_rule = of_rule.take(from_task);
-  auto from_rule = co_await std::move(taking_rule);
-  if (from_rule < from_task) own.put_back(from_task - from_rule);
-  co_return Taken{from_rule, from_rule == 0};
+  while (on_hand(resource) == 0) {
+    bool of_rule = own.on_hand() > 0;
+    auto waiting = of_rule ? rule_->of(resource).wait_for_some(want) : own.wait_for_some(want);
+    if (!co_await std::move(waiting)) co_return Taken{0, of_rule};
+  }
+  co_return Taken{on_hand(resource), false};
+}
+
+Awaitable<Taken> LimitSet::take(Resource resource, std::uint64_t want) {
+  if (on_hand(resource) == 0 && want > 0) {
+    auto waiting = wait_for_some(resource, want);
+    auto some = co_await std::move(waiting);
+    if (some.amount == 0) co_return some;
+  }
+  co_return Taken{take_now(resource, want), false};
 }
 
 Awaitable<Taken> LimitSet::take_all(Resource resource, std::uint64_t want) {

@@ -35,8 +35,14 @@ class LimitSet {
   bool limited(Resource resource) const noexcept {
     return task_->of(resource).limited() || (rule_ != nullptr && rule_->of(resource).limited());
   }
-  // Takes between 1 and `want` of both, the same amount of each; what one gave beyond the other goes back to it.
+  // As much as both have here, for a look before taking.
+  std::uint64_t on_hand(Resource resource) const noexcept;
+  // Takes at most `want` of both, the same amount of each, of what is here. 0: ask by take().
+  std::uint64_t take_now(Resource resource, std::uint64_t want) noexcept;
+  // The same, between 1 and `want`, waiting for the ledger if need be; of neither anything is held meanwhile.
   Awaitable<Taken> take(Resource resource, std::uint64_t want);
+  // Waits until take_now would give something; takes nothing. `amount` 0: a limit is reached.
+  Awaitable<Taken> wait_for_some(Resource resource, std::uint64_t want);
   // All of `want` or nothing.
   Awaitable<Taken> take_all(Resource resource, std::uint64_t want);
   void put_back(Resource resource, std::uint64_t amount) noexcept;
