@@ -8,6 +8,7 @@ import base64
 import dataclasses
 import json
 import re
+import time
 
 # Runs the commands of stdin one after the other and prints how each ended.
 _INSIDE = r"""
@@ -44,15 +45,20 @@ class Ended:
     said: str
 
 
-def run_clients(sallyport, policy, commands, *, files=None, variables=True, environment=None, seconds=20, timeout=80, **how):
+def run_clients(sallyport, policy, commands, *, files=None, variables=True, environment=None, seconds=20, timeout=80, watch=None, **how):
     """`files`: name → bytes, laid into the sandbox's home, where the commands run. `variables`: with the proxy variables that the sandbox
-    sets, or without any (caught)."""
+    sets, or without any (caught). `watch`: called with the run while it goes on."""
     work = {
         "commands": {name: [str(a) for a in argv] for name, argv in commands.items()}, "variables": variables, "environment": environment or {},
         "seconds": seconds, "files": {name: base64.b64encode(data).decode() for name, data in (files or {}).items()},
     }
     how.setdefault("options", ["--quiet"])
-    done = sallyport(["/usr/bin/python3", "-IS", "-c", _INSIDE], policy=policy, stdin=json.dumps(work).encode(), timeout=timeout, **how)
+    run = sallyport.start(["/usr/bin/python3", "-IS", "-c", _INSIDE], policy=policy, stdin=json.dumps(work).encode(), **how)
+    end = time.monotonic() + timeout
+    while watch is not None and run.process.poll() is None and time.monotonic() < end:
+        watch(run)
+        time.sleep(0.05)
+    done = run.wait(max(1, end - time.monotonic()))
     assert done.exit == 0, done
     ended = {name: Ended(*end) for name, end in json.loads(done.stdout).items()}
     assert bool(ended.pop("variables").said) == variables

@@ -95,7 +95,7 @@ class Sallyport:
         """A run to its end; arguments as in `start`. TimedOut (after killing it) when it takes longer."""
         return self.start(command, **how).wait(timeout)
 
-    def start(self, command, *, policy=None, user=None, config=None, options=(), env=None, stdin=b""):
+    def start(self, command, *, policy=None, user=None, config=None, options=(), env=None, stdin=b"", wrap=()):
         """Starts `sallyport run … -- command`.
 
         policy: text, or a Path; None runs without one (all denied)
@@ -103,6 +103,7 @@ class Sallyport:
         config: another configuration than the lab's; False for none
         options: more options of `run`
         env: more environment of sallyport itself (not of the sandbox)
+        wrap: what stands before it on the command line, such as ["prlimit", "--nofile=700"]
         """
         directory = self._private_directory(user)
         argv = [self.binaries.path("sallyport"), "run", "--receipt", directory / "receipt.json"]
@@ -114,7 +115,7 @@ class Sallyport:
                 policy.write_text(text)
                 policy.chmod(0o644)
             argv += ["--policy", policy]
-        argv = self.lab.argv([*argv, *options, "--", *command], user)
+        argv = self.lab.argv([*wrap, *argv, *options, "--", *command], user)
         environment = {
             "HOME": str(directory / "home"), "XDG_RUNTIME_DIR": str(directory / "run"), **(env or {})
         }
