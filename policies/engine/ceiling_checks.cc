@@ -34,14 +34,17 @@ class WithinCheck {
   }
 
  private:
-  static std::string named(const Rule& rule) { return rule.id + " in line " + std::to_string(rule.line); }
+  static std::string named(const Rule& rule) {
+    return rule.id + (rule.origin.empty() ? " in line " : ", used in line ") + std::to_string(rule.line);
+  }
 
   void report(std::uint32_t rule, std::string message, std::string advice) {
     reporter_.error(places_[rule], std::move(message), all_.rules()[rule].text, std::move(advice));
   }
 
   void never(std::uint32_t rule, std::uint32_t because) {
-    std::string message = "this rule lets nothing through: " + ceiling_.label() + ", which this policy is within, ";
+    std::string message = all_.rules()[rule].origin.empty() ? "this rule" : all_.rules()[rule].id;
+    message += " lets nothing through: " + ceiling_.label() + ", which this policy is within, ";
     if (because == kNoRuleIndex) return report(rule, message + "has no rule for it", "the policy without this rule");
     const Rule& above = ceiling_.rules()[because];
     bool denied = above.action == Action::kDeny;

@@ -57,11 +57,6 @@ TEST(Readme, SaysWhatTheLoaderDoes) {
     auto said = all_text(load_rules({"{allow: 'http://a.test/x', " + key + ": x}"}));
     EXPECT_NE(said.find("not supported yet"), std::string::npos) << said;
   }
-  for (std::string key : {"use"}) {
-    EXPECT_NE(refused.find("`" + key + "`"), std::string::npos) << key;
-    auto said = all_text(load("policy: p/1\n" + key + ": x\n", "p"));
-    EXPECT_NE(said.find("not supported yet"), std::string::npos) << said;
-  }
 }
 
 TEST(Examples, OneApi) {

@@ -14,14 +14,14 @@
 #include "policies/engine/tests_reader.h"
 #include "policies/engine/text_check.h"
 #include "policies/engine/text_hash.h"
+#include "policies/engine/use_reader.h"
 
 namespace sallyport::policy {
 namespace {
 
 using Text = std::string_view;
 
-constexpr std::array kKeys{Text("policy"), Text("rules"), Text("budgets"), Text("on_denial"), Text("denied"), Text("tests"), Text("within")};
-constexpr std::array kNotYet{Text("use")};
+constexpr std::array kKeys{Text("policy"), Text("rules"), Text("budgets"), Text("on_denial"), Text("denied"), Text("tests"), Text("within"), Text("use")};
 constexpr std::array kHints{
     KeyHint{"allow", "allow belongs in a rule", "rules: and below it - allow: ..."},
     KeyHint{"deny", "deny belongs in a rule", "rules: and below it - deny: ..."},
@@ -35,7 +35,7 @@ constexpr std::array kHints{
     KeyHint{"credentials", "credentials are configured on the appliance, never in a policy", "the policy without it"},
     KeyHint{"domains", "what is allowed stands in rules", "rules: and below it - allow: tls://api.example"},
     KeyHint{"network", "what is allowed stands in rules", "rules: and below it - allow: tls://api.example"}};
-constexpr KeyTable kPolicy{"a policy", kKeys, kNotYet, kHints};
+constexpr KeyTable kPolicy{"a policy", kKeys, {}, kHints};
 
 const YamlEntry* find(const YamlNode& map, std::string_view key) {
   auto found = std::ranges::find(map.entries, key, &YamlEntry::key);
@@ -111,21 +111,40 @@ class Loading {
 
   void rules(const YamlNode& root) {
     const YamlEntry* entry = placed(root, "rules", document_->rules);
-    if (entry == nullptr || entry->value.is_empty() || (entry->value.is_list() && entry->value.items.empty())) {
-      if (reporter_.failed()) return;
+    const YamlEntry* used = placed(root, "use", document_->use);
+    if (entry != nullptr && !entry->value.is_empty()) written_rules(*entry);
+    if (used != nullptr) use(used->value);
+    if (builder_.rules().empty() && !reporter_.failed()) {
       Position at = entry == nullptr ? root.at : entry->at;
-      return reporter_.warning(at, "there are no rules: this policy denies everything", {},
-                               "rules: and below it - allow: tls://api.example");
+      reporter_.warning(at, "there are no rules: this policy denies everything", {},
+                        "rules: and below it - allow: tls://api.example");
     }
-    if (!entry->value.is_list())
-      return reporter_.error(entry->value.at, "rules: holds a list, not " + std::string(kind_text(entry->value)),
-                             entry->value.text, "each rule in a line that begins with '- '");
-    if (entry->value.items.size() > kMaxRules) return reporter_.error(entry->at, "more than 200000 rules");
-    builder_.reserve(entry->value.items.size());
-    places_.reserve(entry->value.items.size());
-    document_->rule_places.reserve(entry->value.items.size());
-    for (std::uint32_t i = 0; i < entry->value.items.size(); ++i) rule(entry->value.items[i], i);
     check_together(builder_, places_, reporter_);
+  }
+
+  void written_rules(const YamlEntry& entry) {
+    if (!entry.value.is_list())
+      return reporter_.error(entry.value.at, "rules: holds a list, not " + std::string(kind_text(entry.value)),
+                             entry.value.text, "each rule in a line that begins with '- '");
+    if (entry.value.items.size() > kMaxRules) return reporter_.error(entry.at, "more than 200000 rules");
+    builder_.reserve(entry.value.items.size());
+    places_.reserve(entry.value.items.size());
+    document_->rule_places.reserve(entry.value.items.size());
+    for (std::uint32_t i = 0; i < entry.value.items.size(); ++i) rule(entry.value.items[i], i);
+  }
+
+  void use(const YamlNode& node) {
+    for (UsedEntry& used : read_use(node, options_.task, reporter_)) {
+      used.place.first_rule = static_cast<std::uint32_t>(builder_.rules().size());
+      used.place.rules = static_cast<std::uint32_t>(used.rules.size());
+      for (ReadRule& read : used.rules) {
+        places_.push_back(read.at);
+        builder_.add(std::move(read.rule), std::move(read.terms));
+      }
+      if (!used.note.empty()) reporter_.note(used.place.at, used.note);
+      builder_.use(used.place.label());
+      document_->uses.push_back(std::move(used.place));
+    }
   }
 
   void identify(const ReadRule& read) {

@@ -80,8 +80,13 @@ Result<CanonicalPath> CanonicalPath::parse(std::string_view raw) {
   std::string out;
   out.reserve(raw.size());
   bool encoded_high = false;
-  for (std::size_t at = 0; at < raw.size();)
+  for (std::size_t at = 0; at < raw.size();) {
+    if (raw.substr(at).starts_with("/./")) {
+      at += 2;
+      continue;
+    }
     if (const char* fault = canonicalise_one(raw, at, out, encoded_high)) return fail(ErrorKind::kInvalid, fault);
+  }
   if (out.size() > kMaxLength) return fail(ErrorKind::kInvalid, "a path is longer than 8192 bytes");
   if (const char* fault = segment_fault(out)) return fail(ErrorKind::kInvalid, fault);
   if (encoded_high && !is_utf8(percent_decoded(out)))

@@ -18,9 +18,11 @@ class CanonicalPath {
 
   // From the bytes between authority and '?'. Percent-encoded unreserved characters (letters, digits, "-._~") are
   // decoded, other hexadecimal is upper-cased, and the characters "<>[]^`{|} and '"', which clients send though RFC
-  // 3986 does not know them, are encoded. Refused with kInvalid: anything not beginning with '/', dot segments (also
-  // encoded), empty segments ("//"), "%2F", "%5C", back-slashes, '#', '?', spaces, control bytes (also encoded), bytes
-  // beyond ASCII, encoded bytes that are not UTF-8, '%' without two hexadecimal digits, more than kMaxLength bytes.
+  // 3986 does not know them, are encoded. A segment "." written as that and followed by another is taken out, as it means
+  // nothing to any server (apt asks for the files of a flat repository so). Refused with kInvalid: anything not beginning
+  // with '/', all other dot segments (also encoded), empty segments ("//"), "%2F", "%5C", back-slashes, '#', '?', spaces,
+  // control bytes (also encoded), bytes beyond ASCII, encoded bytes that are not UTF-8, '%' without two hexadecimal
+  // digits, more than kMaxLength bytes.
   static Result<CanonicalPath> parse(std::string_view raw);
 
   // Exactly the bytes to decide on and to write.

@@ -24,6 +24,14 @@ TEST(CanonicalPath, RefusesDotSegmentsInEverySpelling) {  // path-001, path-002,
   EXPECT_EQ(canonical("/public/x%2ejson"), "/public/x.json");
 }
 
+TEST(CanonicalPath, TakesOutSegmentsThatMeanNothing) {  // client-009: flat repositories of apt
+  EXPECT_EQ(canonical("/debian/./Packages.gz"), "/debian/Packages.gz");
+  EXPECT_EQ(canonical("/./a/././b/./"), "/a/b/");
+  EXPECT_EQ(canonical("/./"), "/");
+  for (auto text : {"/./..", "/a/./../b", "/a/.", "/./.", "/a/.//b", "/a//./b", "/.%2e/./b"})
+    EXPECT_TRUE(canonical(text).starts_with("refused")) << text;
+}
+
 TEST(CanonicalPath, RefusesEncodedSeparators) {  // path-004
   for (auto text : {"/public%2fsecret", "/public/..%2fsecret", "/public/..%5csecret", "/public%5C..%5csecret"})
     EXPECT_EQ(canonical(text), "refused: a path has an encoded slash") << text;

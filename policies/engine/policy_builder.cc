@@ -58,6 +58,8 @@ void PolicyBuilder::limit(Budgets budgets) { policy_->budgets_ = budgets; }
 
 void PolicyBuilder::answer_denied(DeniedNames denied) { policy_->denied_names_ = denied; }
 
+void PolicyBuilder::use(std::string label) { policy_->uses_.push_back(std::move(label)); }
+
 void PolicyBuilder::end_after(std::uint64_t denials) { policy_->end_after_ = denials; }
 
 void PolicyBuilder::stay_within(std::shared_ptr<const CompiledPolicy> ceiling) {

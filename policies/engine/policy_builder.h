@@ -19,6 +19,8 @@ class PolicyBuilder {
   void answer_denied(DeniedNames denied);
   // Also takes over its budgets and its end_after where they are stricter; to be called after limit() and end_after().
   void stay_within(std::shared_ptr<const CompiledPolicy> ceiling);
+  // Notes that an entry of the catalogue is used: "pypi/1".
+  void use(std::string label);
   void end_after(std::uint64_t denials);
   // `rule.index` is set here.
   void add(Rule rule, RuleTerms terms);

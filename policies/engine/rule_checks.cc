@@ -7,7 +7,9 @@
 namespace sallyport::policy {
 namespace {
 
-std::string named(const Rule& rule) { return rule.id + " in line " + std::to_string(rule.line); }
+std::string named(const Rule& rule) {
+  return rule.id + (rule.origin.empty() ? " in line " : ", used in line ") + std::to_string(rule.line);
+}
 
 std::uint32_t covering_allow(const PortMatches& at, const RuleTerms& terms) {
   if (terms.is_opaque()) return at.opaque_allow();
@@ -46,7 +48,8 @@ class RuleCheck {
   }
 
   void allow(const PortMatches& at, const RuleTerms& terms) {
-    if (auto deny = at.deny_covering(terms); deny != kNoRuleIndex) {
+    // Taking a part of a catalogue entry away is what denials beside it are for.
+    if (auto deny = at.deny_covering(terms); deny != kNoRuleIndex && rule(rule_).origin.empty()) {
       reporter_.error(
           places_[rule_],
           "this rule can never match: " + named(rule(deny)) + " denies all of it, and a deny wins wherever it stands",
