@@ -61,12 +61,14 @@ std::string denial_text(ClientConnection& client, const Decision& d, const std::
 }
 
 // The client may still be sending: a close with unread input would reset the answer away. Ends the sending side and
-// takes what comes for a short while, bounded in time and bytes.
+// takes what comes for a short while, bounded in time and bytes. Many clients read no answer before they have sent their whole body.
+constexpr std::size_t kLingerBytes = 16 << 20;
+
 Awaitable<void> linger(ClientConnection& client) {
   client.stream().shutdown_write();
   client.expect_until(Deadline::after(std::chrono::seconds(2)), Expired::kIdle);
   std::size_t taken = 0;
-  while (taken < 256 * 1024) {
+  while (taken < kLingerBytes) {
     client.input().consume(client.input().size());
     auto reading = client.read_more();
     auto got = co_await std::move(reading);
