@@ -20,11 +20,13 @@ struct BudgetLine {
   std::uint64_t used;
 };
 
-std::vector<BudgetLine> budget_lines(const policy::Limits& limits, const AllowanceSet& allowances) {
+// `open`: upstream connections that are open now.
+std::vector<BudgetLine> budget_lines(const policy::Limits& limits, const AllowanceSet& allowances, std::uint64_t open) {
   auto bytes = [](const std::optional<ByteCount>& b) { return b ? std::optional(b->value) : std::nullopt; };
   auto used = [&](Resource r) { return allowances.of(r).used(); };
   return {{"requests", limits.requests, used(Resource::kRequests)},
           {"connections", limits.connections_total, used(Resource::kConnections)},
+          {"concurrent", limits.connections_concurrent, open},
           {"upload", bytes(limits.upload), used(Resource::kUpload)},
           {"download", bytes(limits.download), used(Resource::kDownload)}};
 }
@@ -55,7 +57,26 @@ std::string policy_json(Task& task) {
   return out + "]}\n";
 }
 
-std::vector<BudgetLine> task_lines(Task& task) { return budget_lines(task.policy().budgets().limits, task.allowances()); }
+std::vector<BudgetLine> task_lines(Task& task) {
+  return budget_lines(task.policy().budgets().limits, task.allowances(), task.open_connections());
+}
+
+struct TimeLine {
+  std::string_view name;
+  std::optional<std::chrono::seconds> limit;
+};
+
+std::vector<TimeLine> time_lines(const policy::Budgets& budgets) {
+  return {{"duration", budgets.limits.duration}, {"idle", budgets.idle}, {"wall", budgets.wall}};
+}
+
+// The bounds of time that the policy states, as members: of what is open, none is used up.
+std::string members(const std::vector<TimeLine>& lines) {
+  std::string out;
+  for (const auto& line : lines)
+    if (line.limit) out += ",\"" + std::string(line.name) + "\":{\"limit_seconds\":" + std::to_string(line.limit->count()) + "}";
+  return out;
+}
 
 // Members of a JSON object, each behind a comma.
 std::string members(const std::vector<BudgetLine>& lines) {
@@ -82,9 +103,10 @@ std::string budgets_json(Task& task) {
     }
     rules += rules.empty() ? "{\"id\":\"" : ",{\"id\":\"";
     append_json(rules, rule.id);
-    rules += "\"" + members(budget_lines(rule.limits, *allowances)) + "}";
+    rules += "\"" + members(budget_lines(rule.limits, *allowances, task.open_connections(rule.index))) +
+             members(std::vector<TimeLine>{{"duration", rule.limits.duration}}) + "}";
   }
-  return "{" + members(task_lines(task)).substr(1) + ",\"rules\":[" + rules + "]}\n";
+  return "{" + members(task_lines(task)).substr(1) + members(time_lines(task.policy().budgets())) + ",\"rules\":[" + rules + "]}\n";
 }
 
 std::string denials_json(Task& task) {
@@ -125,6 +147,8 @@ std::string overview(Task& task) {
     if (line.limit) out += " of " + std::to_string(*line.limit);
     out += "\n";
   }
+  for (const auto& line : time_lines(task.policy().budgets()))
+    if (line.limit) out += "  " + std::string(line.name) + ": at most " + std::to_string(line.limit->count()) + " s\n";
   out += "\nRecent denials (" + std::to_string(task.denials().total()) + " in all):\n";
   for (const auto& entry : task.denials().entries()) {
     out += "  " + entry.what + ": " + std::string(policy::to_string(entry.reason)) + " (" +

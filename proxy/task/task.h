@@ -80,6 +80,9 @@ class Task {
   AllowanceSet* rule_allowances(std::uint32_t rule) noexcept;
   // kOverloaded when the concurrent limit of the task or rule is reached.
   Result<ConnectionSlot> open_slot(const policy::RuleRef& rule);
+  // Upstream connections that are open now, kept ones among them; of a rule with limits.
+  std::uint64_t open_connections() const noexcept { return open_; }
+  std::uint64_t open_connections(std::uint32_t rule) const noexcept { return rule_open_[rule]; }
   // The moment a connection accepted now must end; never() without such a limit.
   Deadline connection_deadline(const policy::RuleRef& rule, Clock::time_point opened) const noexcept;
   std::optional<std::chrono::seconds> idle_limit() const noexcept { return settings_.policy->budgets().idle; }
