@@ -105,7 +105,9 @@ std::string denial_response(const Denial& denial) {
   std::string out = "HTTP/1.1 " + std::to_string(status) + ' ' + reason_phrase(denial, title);
   out += "\r\nContent-Type: application/problem+json\r\nCache-Control: no-store\r\nProxy-Status: sallyport; error=";
   out += is_code(denial.proxy_error) ? denial.proxy_error : proxy_status_error(status);
-  std::string_view details = denial.detail.empty() ? title : denial.detail;
+  std::string details(is_code(denial.reason) ? denial.reason : "");
+  if (!details.empty()) details += ": ";
+  details += denial.detail.empty() ? title : denial.detail;
   out += "; details=" + quoted(details);
   if (denial.retry_after) out += "\r\nRetry-After: " + std::to_string(*denial.retry_after);
   out += "\r\nContent-Length: " + std::to_string(body.size());

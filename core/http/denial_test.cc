@@ -42,7 +42,7 @@ TEST(Denial, TellsWhyInEveryPlace) {
   EXPECT_EQ(got.head->reason, "Denied by policy: no_rule");
   EXPECT_EQ(got.head->fields.find("Content-Type"), "application/problem+json");
   EXPECT_EQ(got.head->fields.find("Proxy-Status"),
-            "sallyport; error=http_request_denied; details=\"No rule allows GET http://denied.test/.\"");
+            "sallyport; error=http_request_denied; details=\"no_rule: No rule allows GET http://denied.test/.\"");
   EXPECT_FALSE(got.head->keep_alive);
   EXPECT_EQ(got.head->body, Framing::of_length(got.body.size()));
   auto document = got.document();
