@@ -30,6 +30,7 @@ constexpr std::string_view kHostEtc[] = {
     "bindresvport.blacklist",
     "ca-certificates",
     "ca-certificates.conf",
+    "chromium.d",
     "crypto-policies",
     "debian_version",
     "default/cacerts",
