@@ -56,14 +56,19 @@ def make_repository(root):
         f"Origin: lab\nSuite: lab\nCodename: lab\nDate: Sat, 01 Jan 2022 00:00:00 UTC\nArchitectures: {architecture}\nComponents: main\nSHA256:\n"
         f" {hashlib.sha256(packages).hexdigest()} {len(packages)} {index}\n {hashlib.sha256(compressed).hexdigest()} {len(compressed)} {index}.gz\n")
     shutil.rmtree(root / "build")
+    # The same as a flat repository, whose files apt asks for as "/flat/./…".
+    flat = root / "debian" / "flat"
+    flat.mkdir()
+    (flat / "Packages.gz").write_bytes(compressed)
+    (flat / "Release").write_text((suite / "Release").read_text().replace(f" {index}", " Packages"))
     return data
 
 
-def apt(verb, *packages, host="mirror.test"):
+def apt(verb, *packages, host="mirror.test", suite="debian lab main"):
     """apt-get with all of its directories below the home of the sandbox."""
     script = f"""
 d=$HOME/apt-{host}; mkdir -p $d/etc/apt.conf.d $d/etc/preferences.d $d/etc/trusted.gpg.d $d/lists/partial $d/archives/partial; touch $d/status
-echo "deb [trusted=yes] http://{host}/debian lab main" >$d/sources.list
+echo "deb [trusted=yes] http://{host}/{suite}" >$d/sources.list
 verb=$1; shift
 cd $d/archives && exec apt-get -q -y -o Dir::Etc=$d/etc -o Dir::Etc::sourcelist=$d/sources.list -o Dir::Etc::sourceparts=- -o Dir::State=$d -o Dir::State::lists=$d/lists \\
   -o Dir::Etc::parts=$d/etc/apt.conf.d -o Dir::State::status=$d/status -o Dir::Cache=$d -o Dir::Cache::archives=$d/archives -o Dir::Log=$d -o APT::Sandbox::User=$(id -un) -o Debug::NoLocking=1 \\
@@ -83,14 +88,16 @@ def test_client_009_apt(lab, sallyport, tmp_path, variables):
             "update": apt("update"), "install": apt("install", "--download-only", *parts), "count": ["sh", "-c", "ls apt-mirror.test/archives/*.deb | wc -l"],
             "download": apt("download", "lab-large"), "half": ["sh", "-c", f"cd apt-mirror.test && {half}"],
             "resumed": apt("install", "--download-only", "lab-large"), "sum": ["sh", "-c", "sha256sum apt-mirror.test/archives/lab-large_1.0_all.deb"],
-            "denied path": apt("download", "lab-internal"), "denied host": apt("update", host="denied.test"),
+            "denied path": apt("download", "lab-internal"), "flat": apt("update", suite="debian/flat ./"), "denied host": apt("update", host="denied.test"),
         }, variables=variables)
         asked = mirror.requests()
     check(ended, {
         "update": (True, r"(?s)Get:.*Packages"), "install": (True, "Download complete|in download only mode"), "count": (True, f"^{PACKAGES}\n"), "download": (True, "lab-large"),
         "half": (True, ""), "resumed": (True, "Download complete"), "sum": (True, hashlib.sha256(large).hexdigest()),
-        "denied path": (False, r"403 .*denied_by_rule"), "denied host": (False, r"403 .*no_rule" if variables else UNRESOLVED),
+        "denied path": (False, r"403 .*denied_by_rule"), "flat": (True, r"(?s)Get:.*Packages"),
+        "denied host": (False, r"403 .*no_rule" if variables else UNRESOLVED),
     })
+    assert "/debian/flat/Release" in [r["target"] for r in asked]
     parts_asked = [r for r in asked if "lab-part" in r["target"]]
     assert len(parts_asked) == PACKAGES and {r["status"] for r in parts_asked} == {200}
     assert [r["range"] for r in asked if r["status"] == 206] == ["bytes=1000000-"] and not [r for r in asked if "internal" in r["target"]]

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+import go_programs
 from client_runs import UNRESOLVED, check, run_clients
 from origins import server
 
@@ -112,14 +113,15 @@ func main() {
 """
 
 
-@pytest.mark.skipif(not shutil.which("go", path="/usr/bin:/usr/lib/go/bin"), reason="no Go compiler")
+@pytest.mark.skipif(not go_programs.GO, reason="no Go compiler")
+@pytest.mark.timeout(140)
 @BOTH_WAYS
 def test_client_008_go(lab, sallyport, variables, user):
     ended = run_clients(sallyport, POLICY, {
-        "build": ["sh", "-c", "GOCACHE=$HOME/cache GO111MODULE=off CGO_ENABLED=0 go build -o ask ask.go"],
-        "ask": ["./ask", "http://allowed.test/1m", "http://denied.test/"], "bypass": ["env", "NO_PROXY=fe80::1%eth0,198.18.0.0/15,.test,10.0.0.0/8", "./ask", "http://allowed.test/1m", "http://denied.test/"],
-    }, files={"ask.go": GO.encode()}, variables=variables, user=user, seconds=70, timeout=90)
-    check(ended, {"build": (True, ""), "ask": (True, f"(?s)200 OK 1048576.*(403 .*no_rule|{UNRESOLVED}|no such host)"),
+        "mode": ["chmod", "+x", "ask"], "ask": ["./ask", "http://allowed.test/1m", "http://denied.test/"],
+        "bypass": ["env", "NO_PROXY=fe80::1%eth0,198.18.0.0/15,.test,10.0.0.0/8", "./ask", "http://allowed.test/1m", "http://denied.test/"],
+    }, files={"ask": go_programs.built(GO).read_bytes()}, variables=variables, user=user)
+    check(ended, {"mode": (True, ""), "ask": (True, f"(?s)200 OK 1048576.*(403 .*no_rule|{UNRESOLVED}|no such host)"),
                   "bypass": (True, f"(?s)200 OK 1048576.*({UNRESOLVED}|no such host)")})
     assert not lab.packets(dst="198.51.100.66")
 

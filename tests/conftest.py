@@ -13,6 +13,7 @@ TESTS = Path(__file__).resolve().parent
 sys.path.insert(0, str(TESTS / "lab"))
 
 import runner  # noqa: E402
+from budget_runs import run  # noqa: E402, F401
 from lab import Lab  # noqa: E402
 
 DEFAULT_SECONDS = 60

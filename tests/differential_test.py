@@ -6,12 +6,10 @@ import base64
 import contextlib
 import json
 import random
-import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
 
+import go_programs
 from origins import nginx, server
 
 POLICY = "policy: differential/1\nrules:\n" + "".join(f"  - allow: http://{n}.test/**\n" for n in ("nginx-server", "node-server", "python-server", "go-server", "odd"))
@@ -147,18 +145,13 @@ def servers(lab):
         stack.enter_context(server(lab, ["/usr/bin/node", "-e", NODE, "198.51.100.46"], "node-server.test", "198.51.100.46"))
         stack.enter_context(server(lab, ["/usr/bin/python3", "-IS", "-c", PYTHON, "198.51.100.47"], "python-server.test", "198.51.100.47"))
         found["node-server.test"] = found["python-server.test"] = lambda seen: seen
-        if shutil.which("go", path="/usr/bin"):
-            scratch = Path(tempfile.mkdtemp(prefix="go-", dir="/tmp"))
-            stack.callback(shutil.rmtree, scratch, ignore_errors=True)
-            (scratch / "echo.go").write_text(GO)
-            built = lab.exec(["go", "build", "-o", scratch / "echo", scratch / "echo.go"], timeout=80, env={"HOME": str(scratch), "GO111MODULE": "off", "CGO_ENABLED": "0"})
-            assert built.exit == 0, built
-            stack.enter_context(server(lab, [scratch / "echo", "198.51.100.48"], "go-server.test", "198.51.100.48"))
+        if go_programs.GO:
+            stack.enter_context(server(lab, [go_programs.built(GO), "198.51.100.48"], "go-server.test", "198.51.100.48"))
             found["go-server.test"] = lambda seen: seen
         yield found
 
 
-@pytest.mark.timeout(120)
+@pytest.mark.timeout(200)
 def test_requests_mean_the_same_to_other_servers(lab, sallyport):
     dice = random.Random(7)
     with servers(lab) as found:

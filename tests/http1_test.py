@@ -163,6 +163,7 @@ def test_http1_018_trailers_are_dropped(lab, sallyport):
 
 
 def test_http1_019_020_the_host_is_that_of_the_target(lab, sallyport):
+    """http1-019, http1-020: in the clear; inside interception with https://."""
     explicit, caught, tunnelled, absolute, control = exchange(sallyport, POLICY, [
         Send(get("http://raw.test/", "denied.test")),
         Send(get("/", "denied.test"), to=("raw.test", 80)),

@@ -134,6 +134,7 @@ def test_input_019_020_what_a_wildcard_covers(lab, sallyport):
 
 
 def test_input_023_schemes(lab, sallyport):
+    """input-023: an https:// URL in clear is not silently upgraded."""
     check(lab, sallyport, [
         raw_get(t) for t in (b"https://allowed.test/", b"ftp://allowed.test/x", b"file:///etc/passwd", b"ws://allowed.test/", b"httpx://allowed.test/",
                              b"allowed.test/", b"//allowed.test/", b"http:/allowed.test/", b"http:allowed.test", b"http:///x")], (400, 501))

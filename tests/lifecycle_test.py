@@ -42,7 +42,7 @@ def until(condition, seconds=8):
 
 
 def test_lifecycle_010_two_tasks_share_nothing(lab, sallyport):
-    """The same URL at the same moment: one is denied what the other gets, and each has an upstream connection of its own."""
+    """lifecycle-010. The same URL at the same moment: one is denied what the other gets, and each has an upstream connection of its own."""
     answers = [b"HTTP/1.1 200 OK\r\nSet-Cookie: n=%d\r\nContent-Length: 1\r\n\r\n%d" % (n, n) for n in range(4)]
     lab.script(80, answers)
     code = r"""
