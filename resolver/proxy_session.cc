@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "core/base/escape.h"
+#include "core/dns/record_data.h"
 #include "core/ipc/message.h"
 
 namespace sallyport::resolver {
@@ -42,6 +43,10 @@ api::ResolveReply reply_for(const api::ResolveRequest& request, const Resolution
   reply.set_ttl(resolution.ttl);
   reply.set_detail(resolution.detail);
   if (resolution.status != Resolution::Status::kOk) return reply;
+  if (request.record_type() != 0) {
+    for (const auto& record : resolution.records) reply.add_records(record.data(), record.size());
+    return reply;
+  }
   for (const IpAddress& address : resolution.addresses) {
     if (address.is_v4() ? !request.want_v4() : !request.want_v6()) continue;
     auto bytes = address.bytes();
@@ -124,8 +129,15 @@ Result<void> ProxySession::take(const api::ResolveRequest& request) {
     send(reply_for(request, {Resolution::Status::kOverloaded, {}, 0, "too many questions of this proxy are open"}));
     return success();
   }
+  Sought sought{name.value()};
+  if (request.record_type() != 0) {
+    auto type = static_cast<dns::Type>(request.record_type());
+    if (request.record_type() > 0xffff || !dns::has_record_data(type))
+      return fail(ErrorKind::kInvalid, "a question for records of a type that is not looked up");
+    sought.records = type;
+  }
   ++open_;
-  resolver_.resolve(name.value(), [weak = weak_from_this(), request](const Resolution& resolution) {
+  resolver_.resolve(sought, [weak = weak_from_this(), request](const Resolution& resolution) {
     if (auto self = weak.lock()) self->answer(request, resolution);
   });
   return success();

@@ -77,6 +77,7 @@ class Reply:
     addresses: list = dataclasses.field(default_factory=list)
     ttl: int = 0
     detail: str = ""
+    records: list = dataclasses.field(default_factory=list)  # RDATA
 
     @classmethod
     def read(cls, message):
@@ -92,6 +93,8 @@ class Reply:
                 reply.ttl = value
             elif number == 5:
                 reply.detail = value.decode()
+            elif number == 6:
+                reply.records.append(bytes(value))
         return reply
 
 
@@ -117,9 +120,11 @@ class ResolverProcess:
         self.ready = self.control.recv(65536)
         self.next_id = 1
 
-    def ask(self, name, v4=True, v6=True):
+    def ask(self, name, v4=True, v6=True, records=None):
+        """Asks for addresses, or for records of one type, a number."""
         number, self.next_id = self.next_id, self.next_id + 1
-        self.proxy.send(field(1, number) + field(2, name) + (field(3, 1) if v4 else b"") + (field(4, 1) if v6 else b""))
+        wanted = field(5, records) if records else (field(3, 1) if v4 else b"") + (field(4, 1) if v6 else b"")
+        self.proxy.send(field(1, number) + field(2, name) + wanted)
         return number
 
     def reply(self):

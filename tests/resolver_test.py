@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import socket
+import struct
 import threading
 import time
 
@@ -211,6 +212,60 @@ def test_retries_over_tcp_and_caps_the_addresses(resolving):
     reply = resolver.resolve("allowed.test")
     assert reply.addresses == addresses[:16]
     assert dns.count("allowed.test", "A", "tcp") == 1
+
+
+TXT, MX, CNAME = 16, 15, 5
+
+
+def record(kind, owner, data, ttl=60):
+    return owner + struct.pack("!HHIH", kind, 1, ttl, len(data)) + data
+
+
+def test_records_are_written_anew(resolving):
+    mail = dnswire.encode_name("mail.allowed.test")
+
+    def answer(query, _):
+        bank = dnswire.encode_name("bank.test")
+        chain = [record(CNAME, HERE, b"\x04deep\xc0\x0c", ttl=20)]
+        deep = b"\x04deep\xc0\x0c"
+        data = {TXT: b"\x03yes\x00", MX: b"\x00\x0a\x04mail" + HERE}[query.qtype]
+        return [dnswire.response(query, answers=chain + [record(query.qtype, deep, data), record(query.qtype, bank, data), record(query.qtype, HERE, data)])]
+
+    resolver, dns = resolving(answer)
+    txt = resolver.resolve("allowed.test", records=TXT)
+    assert (txt.status, txt.records, txt.ttl, txt.addresses) == ("OK", [b"\x03yes\x00"], 20, [])
+    assert resolver.resolve("allowed.test", records=MX).records[0].lower() == b"\x00\x0a" + mail, "names come out whole"
+    assert resolver.resolve("allowed.test", records=TXT).records == txt.records
+    assert dns.count("allowed.test") == 2, "one question a type, the second is kept"
+    assert all(query.edns_options == b"" for *_, query, _ in dns.asked)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x05four", b"\x01a\x09"])
+def test_a_malformed_record_is_a_failure(resolving, data):
+    resolver, dns = resolving(lambda query, _: [dnswire.response(query, answers=[record(TXT, HERE, data)])])
+    assert resolver.resolve("allowed.test", records=TXT).status == "SERVFAIL"
+    assert resolver.process.poll() is None
+    assert resolver.resolve("allowed.test", records=TXT).status == "SERVFAIL"
+    assert dns.count("allowed.test", transport="udp") == 1, "a failure is kept for a moment"
+
+
+def test_many_records_come_by_tcp_and_too_many_not_at_all(resolving):
+    def answer(query, transport):
+        count = 200 if query.name.lower().startswith("much") else 40
+        texts = [record(TXT, HERE, b"\xc8" + b"%03d" % n + b"x" * 197) for n in range(count)]
+        return [dnswire.response(query, answers=texts, truncated=transport == "udp")] if transport == "tcp" else [dnswire.response(query, truncated=True)]
+
+    resolver, _ = resolving(answer)
+    assert len(resolver.resolve("some.test", records=TXT).records) == 40
+    assert resolver.resolve("much.test", records=TXT).status == "SERVFAIL"
+
+
+@pytest.mark.parametrize("records", [1, 28, 64, 65, 255, 252, 12, 65536 + 16])
+def test_closes_the_channel_of_a_proxy_that_asks_for_other_types(resolving, records):
+    resolver, dns = resolving(address_server([PUBLIC]))
+    resolver.ask("allowed.test", records=records)
+    assert resolver.proxy.recv(100) == b""
+    assert dns.asked == []
 
 
 def test_manages_with_servers_that_do_not_know_edns(resolving):

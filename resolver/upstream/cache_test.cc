@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 const Clock::time_point kStart{seconds(1000)};
 
-HostName host(int i) { return HostName::parse("n" + std::to_string(i) + ".test").value(); }
+Sought host(int i) { return {HostName::parse("n" + std::to_string(i) + ".test").value()}; }
 Resolution found(std::uint32_t ttl, Status status = Status::kOk) {
   return {status, {IpAddress::v4({8, 8, 8, 8})}, ttl, {}};
 }
@@ -28,16 +28,26 @@ TEST(Cache, KeepsForTheTtlAndTellsWhatIsLeft) {
 }
 
 // dns-023
-TEST(Cache, DeniesZeroTtlAndFailures) {
+TEST(Cache, DeniesZeroTtlAndWhatIsOfTheMoment) {
   Cache cache(10);
   cache.put(host(1), found(0), kStart);
-  for (auto status : {Status::kServFail, Status::kTimedOut, Status::kOverloaded})
-    cache.put(host(2), found(30, status), kStart);
+  cache.put(host(2), found(30, Status::kOverloaded), kStart);
   EXPECT_EQ(cache.size(), 0u);
-  for (auto status : {Status::kNxDomain, Status::kNoData, Status::kRefusedAddress}) {
+  for (auto status : {Status::kNxDomain, Status::kNoData, Status::kRefusedAddress, Status::kServFail, Status::kTimedOut}) {
     cache.put(host(3), found(30, status), kStart);
     EXPECT_EQ(cache.find(host(3), kStart)->status, status);
   }
+}
+
+TEST(Cache, KeepsRecordsApartFromAddresses) {
+  Cache cache(10);
+  Sought txt{host(1).name, dns::Type::kTxt}, mx{host(1).name, dns::Type::kMx};
+  cache.put(host(1), found(30), kStart);
+  EXPECT_EQ(cache.find(txt, kStart), nullptr);
+  cache.put(txt, found(30, Status::kNoData), kStart);
+  EXPECT_EQ(cache.find(txt, kStart)->status, Status::kNoData);
+  EXPECT_EQ(cache.find(host(1), kStart)->status, Status::kOk);
+  EXPECT_EQ(cache.find(mx, kStart), nullptr);
 }
 
 TEST(Cache, ALaterAnswerReplacesAnEarlierOne) {

@@ -34,14 +34,14 @@ std::vector<IpAddress> by_turns(const std::vector<IpAddress>& v6, const std::vec
 }
 
 Resolution failed(const FamilyAnswer& answer) {
-  if (!answer) return {Status::kTimedOut, {}, 0, "no DNS server answered in time"};
+  if (!answer) return {Status::kTimedOut, {}, kFailureTtl, "no DNS server answered in time"};
   if (answer->has_value())
-    return {Status::kServFail, {}, 0, "the DNS servers answer " + dns::to_string(answer->value().rcode)};
+    return {Status::kServFail, {}, kFailureTtl, "the DNS servers answer " + dns::to_string(answer->value().rcode)};
   const Error& error = answer->error();
   Status status = error.kind == ErrorKind::kTimedOut     ? Status::kTimedOut
                   : error.kind == ErrorKind::kOverloaded ? Status::kOverloaded
                                                          : Status::kServFail;
-  return {status, {}, 0, error.detail};
+  return {status, {}, kFailureTtl, error.detail};
 }
 
 }  // namespace
@@ -64,6 +64,13 @@ Resolution combine(const FamilyAnswer& v4, const FamilyAnswer& v6, const net::Ad
   if (!is_answer(v6)) return failed(v6);
   bool missing = v4->value().kind == Kind::kNxDomain || v6->value().kind == Kind::kNxDomain;
   return {missing ? Status::kNxDomain : Status::kNoData, {}, std::min(ttl, kMaxNegativeTtl), {}};
+}
+
+Resolution judge_records(const FamilyAnswer& answer) {
+  if (!is_answer(answer)) return failed(answer);
+  const dns::UpstreamAnswer& found = answer->value();
+  if (!found.records.empty()) return {Status::kOk, {}, std::min(found.ttl, kMaxTtl), {}, found.records};
+  return {found.kind == Kind::kNxDomain ? Status::kNxDomain : Status::kNoData, {}, std::min(found.ttl, kMaxNegativeTtl), {}};
 }
 
 }  // namespace sallyport::resolver

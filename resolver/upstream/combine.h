@@ -18,4 +18,7 @@ using FamilyAnswer = std::optional<Result<dns::UpstreamAnswer>>;
 // use only.
 Resolution combine(const FamilyAnswer& v4, const FamilyAnswer& v6, const net::AddressPolicy& policy);
 
+// The answer to a question for records of another type.
+Resolution judge_records(const FamilyAnswer& answer);
+
 }  // namespace sallyport::resolver

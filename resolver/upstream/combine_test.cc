@@ -92,6 +92,23 @@ TEST(Combine, TellsFailuresApart) {
   EXPECT_EQ(judged(failure(ErrorKind::kOverloaded), nothing()).status, Status::kOverloaded);
 }
 
+TEST(JudgeRecords, GivesWhatWasFoundAndTellsFailuresApart) {
+  dns::UpstreamAnswer answer;
+  answer.kind = Kind::kFound;
+  answer.rcode = dns::Rcode::kNoError;
+  answer.records = {{1, 'x'}};
+  answer.ttl = 86400;
+  auto found = judge_records(FamilyAnswer(Result<dns::UpstreamAnswer>(answer)));
+  EXPECT_EQ(found.status, Status::kOk);
+  EXPECT_EQ(found.records, answer.records);
+  EXPECT_EQ(found.ttl, kMaxTtl);
+  EXPECT_EQ(judge_records(nothing()).status, Status::kNoData);
+  EXPECT_EQ(judge_records(missing()).status, Status::kNxDomain);
+  EXPECT_EQ(judge_records(server_failure()).status, Status::kServFail);
+  EXPECT_EQ(judge_records(failure(ErrorKind::kTimedOut)).status, Status::kTimedOut);
+  EXPECT_EQ(judge_records(server_failure()).ttl, kFailureTtl);
+}
+
 TEST(Combine, CapsTimes) {
   EXPECT_EQ(judged(addresses({"8.8.8.8"}, 86400), nothing()).ttl, kMaxTtl);
   EXPECT_EQ(judged(nothing(86400), nothing(86400)).ttl, kMaxNegativeTtl);

@@ -1,4 +1,4 @@
-// Lookup: both address families of one name, asked at once.
+// Lookup: one name, looked up. AddressLookup asks for both address families at once, RecordLookup for one other type.
 #pragma once
 
 #include <chrono>
@@ -19,10 +19,21 @@ class Lookup {
  public:
   using Done = std::function<void(Resolution)>;
 
-  // `done` is called once, from the executor or the wheel, within settings.total; it may destroy the lookup.
-  Lookup(UpstreamContext& context, const net::AddressPolicy& policy, const HostName& name, Done done);
+  virtual ~Lookup() = default;
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
+
+  // `done` is called once, from the executor or the wheel, within settings.total; it may destroy the lookup.
+  static std::unique_ptr<Lookup> start(UpstreamContext& context, const net::AddressPolicy& policy, const Sought& sought,
+                                       Done done);
+
+ protected:
+  Lookup() = default;
+};
+
+class AddressLookup final : public Lookup {
+ public:
+  AddressLookup(UpstreamContext& context, const net::AddressPolicy& policy, const HostName& name, Done done);
 
  private:
   void on_answer(FamilyAnswer& family, Result<dns::UpstreamAnswer> answer);
@@ -35,6 +46,15 @@ class Lookup {
   FamilyAnswer v4_, v6_;
   async::CallbackEntry grace_;
   Exchange ask_v4_, ask_v6_;
+};
+
+class RecordLookup final : public Lookup {
+ public:
+  RecordLookup(UpstreamContext& context, const HostName& name, dns::Type type, Done done);
+
+ private:
+  Done done_;
+  Exchange ask_;
 };
 
 }  // namespace sallyport::resolver

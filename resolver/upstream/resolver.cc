@@ -10,9 +10,9 @@ Resolution overloaded(const char* why) { return {Resolution::Status::kOverloaded
 Resolver::Resolver(UpstreamContext& context, net::AddressPolicy policy)
     : context_(context), policy_(std::move(policy)) {}
 
-void Resolver::resolve(const HostName& name, Answer answer) {
-  if (const Resolution* kept = cache_.find(name, Clock::now())) return answer(*kept);
-  if (auto flight = flights_.find(name); flight != flights_.end()) {
+void Resolver::resolve(const Sought& sought, Answer answer) {
+  if (const Resolution* kept = cache_.find(sought, Clock::now())) return answer(*kept);
+  if (auto flight = flights_.find(sought); flight != flights_.end()) {
     if (flight->second.waiting.size() >= kMaxWaiting)
       return answer(overloaded("too many questions wait for this name"));
     flight->second.waiting.push_back(std::move(answer));
@@ -20,17 +20,17 @@ void Resolver::resolve(const HostName& name, Answer answer) {
   }
   if (flights_.size() >= context_.settings.max_in_flight)
     return answer(overloaded("too many names are being resolved"));
-  Flight& flight = flights_[name];
+  Flight& flight = flights_[sought];
   flight.waiting.push_back(std::move(answer));
-  flight.lookup = std::make_unique<Lookup>(context_, policy_, name,
-                                           [this, name](const Resolution& resolution) { on_done(name, resolution); });
+  flight.lookup = Lookup::start(context_, policy_, sought,
+                                [this, sought](const Resolution& resolution) { on_done(sought, resolution); });
 }
 
-void Resolver::on_done(const HostName& name, const Resolution& resolution) {
+void Resolver::on_done(const Sought& sought, const Resolution& resolution) {
   // The lookup, which is calling, stays alive until the end of this function.
-  auto flight = flights_.extract(name);
+  auto flight = flights_.extract(sought);
   if (flight.empty()) return;
-  cache_.put(name, resolution, Clock::now());
+  cache_.put(sought, resolution, Clock::now());
   for (Answer& answer : flight.mapped().waiting) answer(resolution);
 }
 

@@ -1,4 +1,4 @@
-// Resolver: names to checked addresses, for all proxies of the process.
+// Resolver: names to checked addresses and to records, for all proxies of the process.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 
 namespace sallyport::resolver {
 
-// A name that is being looked up is not looked up twice at once. Past settings.max_in_flight names, and past
-// kMaxWaiting questions for one name, the answer is kOverloaded. One thread. Destroy it (ending all lookups silently)
+// What is being looked up is not looked up twice at once. Past settings.max_in_flight lookups, and past
+// kMaxWaiting questions for one, the answer is kOverloaded. One thread. Destroy it (ending all lookups silently)
 // before the wheel and the io_context.
 class Resolver {
  public:
@@ -27,7 +27,7 @@ class Resolver {
   Resolver& operator=(const Resolver&) = delete;
 
   // `answer` is called exactly once, maybe before resolve() returns. It must not destroy the resolver.
-  void resolve(const HostName& name, Answer answer);
+  void resolve(const Sought& sought, Answer answer);
 
   std::size_t in_flight() const noexcept { return flights_.size(); }
 
@@ -36,12 +36,12 @@ class Resolver {
     std::vector<Answer> waiting;
     std::unique_ptr<Lookup> lookup;
   };
-  void on_done(const HostName& name, const Resolution& resolution);
+  void on_done(const Sought& sought, const Resolution& resolution);
 
   UpstreamContext& context_;
   net::AddressPolicy policy_;
   Cache cache_{kCacheNames};
-  std::unordered_map<HostName, Flight> flights_;
+  std::unordered_map<Sought, Flight> flights_;
 };
 
 }  // namespace sallyport::resolver
