@@ -170,6 +170,49 @@ def test_requests_mean_the_same_to_other_servers(lab, sallyport):
     assert not problems, f"{len(problems)} of {len(asked)}:\n" + "\n".join(problems[:12])
 
 
+PIPELINES = r"""
+import base64, concurrent.futures, http.client, json, random, socket, sys, threading, time
+class Rest:
+    # What http.client takes for a socket: all answers of a connection are read from one file.
+    def __init__(self, file): self.file = file
+    def makefile(self, *a): return self
+    def __getattr__(self, name): return getattr(self.file, name)
+    def close(self): pass
+def one(given):
+    to, wire, cuts, methods = given
+    wire = base64.b64decode(wire); s = socket.create_connection(tuple(to), 5); s.settimeout(20); s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def send():
+        for start, end in zip([0, *cuts], [*cuts, len(wire)]): s.sendall(wire[start:end]); time.sleep(0.002)
+    sender = threading.Thread(target=send, daemon=True); sender.start(); answers, file = [], s.makefile("rb")
+    for method in methods:
+        r = http.client.HTTPResponse(Rest(file), method=method)
+        try: r.begin(); answers.append([r.status, r.read().decode("utf-8", "backslashreplace")])
+        except Exception as e: answers.append([0, repr(e)]); break
+    sender.join(10); s.close(); return answers
+with concurrent.futures.ThreadPoolExecutor(8) as pool: print(json.dumps(list(pool.map(one, json.load(sys.stdin)))))
+"""
+
+
+@pytest.mark.timeout(120)
+def test_pipelines_cut_anywhere_are_answered_in_order(lab, sallyport):
+    """Requests of all kinds behind each other on one connection, in pieces of any size: each answer is that of its own request."""
+    dice, given, asked = random.Random(23), [], []
+    with server(lab, ["/usr/bin/node", "-e", NODE, "198.51.100.46"], "node-server.test", "198.51.100.46"):
+        for n in range(60):
+            requests = [Asked(dice, "node-server.test", caught=n % 2 == 1) for _ in range(dice.randint(2, 7))]
+            requests = [r for r in requests if b"close" not in r.wire and len(r.wire) < 20000] or [Asked(random.Random(1), "node-server.test", caught=n % 2 == 1)]
+            wire = b"".join(r.wire for r in requests)
+            cuts = sorted(dice.sample(range(1, len(wire)), min(len(wire) - 1, dice.choice([0, 1, 5, 60]))))
+            given.append([list(requests[0].to), base64.b64encode(wire).decode(), cuts, [r.method for r in requests]])
+            asked.append(requests)
+        done = sallyport(["/usr/bin/python3", "-IS", "-c", PIPELINES], policy=POLICY, options=["--quiet"], stdin=json.dumps(given).encode(), timeout=100)
+    assert done.exit == 0, done
+    for requests, answers, (_, _, cuts, _) in zip(asked, json.loads(done.stdout), given):
+        assert [status for status, _ in answers] == [200] * len(requests), (cuts, answers, [r.wire[:300] for r in requests])
+        for request, (_, text) in zip(requests, answers):
+            assert request.difference(json.loads(text), keeps_case=True) is None
+
+
 # --- the other way ---
 
 ORIGIN = r"""
