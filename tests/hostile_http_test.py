@@ -112,7 +112,7 @@ def beside(sallyport, seconds=2.0):
     took = json.loads(done.stdout)["took"]
     median, worst = statistics.median(took), max(took)
     print(f"neighbour: {len(took)} requests, median {median * 1e3:.1f} ms, worst {worst * 1e3:.0f} ms")
-    assert len(took) >= 10 and median <= NEIGHBOUR_MEDIAN and worst <= NEIGHBOUR_WORST, (len(took), median, worst)
+    assert len(took) >= 5 and median <= NEIGHBOUR_MEDIAN and worst <= NEIGHBOUR_WORST, (len(took), median, worst)
     return median, worst
 
 
@@ -266,10 +266,11 @@ say(held=len(held)); say(own=ask()[9:12].decode()); stay(20)
 
 
 def test_killed_listeners_leave_the_proxy_calm(lab, sallyport, attack):
-    """`ss -K` of all of its sockets there, with the rights of root in the task's namespace, which a task does not have: that task has no way out
+    """`ss -K` by the task itself changes nothing. With the rights of root in the task's namespace, which a task does not have, it has no way out
     any more, and the proxy neither spins nor ends."""
     attacked = attack(r"""
-say(own=ask()[9:12].decode(), denied=os.system("ss -K sport = 3128 >/dev/null 2>&1")); sys.stdin.read(); time.sleep(2.5)
+os.system("ss -K -lnt >/dev/null 2>&1"); os.system("unshare -Ur ss -K -lnt >/dev/null 2>&1")
+say(own=ask()[9:12].decode()); time.sleep(2.5)
 try: say(after=ask(3)[9:12].decode())
 except OSError as e: say(after=type(e).__name__)
 stay(20)
