@@ -62,10 +62,11 @@ Result<std::string> read_policy(const UniqueFd& file) {
   return text;
 }
 
-Result<std::shared_ptr<const policy::CompiledPolicy>> load_policy(const UniqueFd& file, const std::string& name) {
+Result<std::shared_ptr<const policy::CompiledPolicy>> load_policy(const UniqueFd& file, const std::string& name,
+                                                                  const policy::LoadOptions& options) {
   BOOST_OUTCOME_TRY(auto text, read_policy(file));
   if (text.empty()) return policy::deny_all();
-  auto outcome = policy::load(text, name);
+  auto outcome = policy::load(text, name, options);
   if (outcome.policy) return outcome.policy;
   std::string why = outcome.diagnostics.empty() ? "no reason given" : policy::render(outcome.diagnostics.front());
   return fail(ErrorKind::kInvalid, "policy: " + why);
@@ -273,7 +274,13 @@ Result<void> ControlLink::try_add(const api::AddTask& request, std::vector<Uniqu
   BOOST_OUTCOME_TRY(auto id, TaskId::parse(request.task()));
   if (find(request.task())) return fail(ErrorKind::kInvalid, "there is a task of this name already");
   if (descriptors.empty()) return fail(ErrorKind::kInvalid, "the policy is missing");
-  BOOST_OUTCOME_TRY(auto policy, load_policy(descriptors.front(), request.policy_file()));
+  policy::LoadOptions options{nullptr, id.text()};
+  if (!request.ceiling_file().empty()) {
+    if (descriptors.size() < 2) return fail(ErrorKind::kInvalid, "the policy above the task's is missing");
+    BOOST_OUTCOME_TRY(options.ceiling, load_policy(descriptors[1], request.ceiling_file(), {nullptr, id.text()}));
+    descriptors.erase(descriptors.begin() + 1);
+  }
+  BOOST_OUTCOME_TRY(auto policy, load_policy(descriptors.front(), request.policy_file(), options));
   BOOST_OUTCOME_TRY(auto pool4, IpPrefix::parse(request.pool4()));
   BOOST_OUTCOME_TRY(auto pool6, IpPrefix::parse(request.pool6()));
   BOOST_OUTCOME_TRY(auto names, resolver::SyntheticPool::make(pool4, pool6));

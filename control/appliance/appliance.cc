@@ -120,6 +120,12 @@ Result<void> Appliance::add_task(NewTask task, Deadline deadline) {
   add.set_pool4(task.pool4.text());
   add.set_pool6(task.pool6.text());
   std::vector<int> fds{policy.get()};
+  UniqueFd ceiling;
+  if (!task.ceiling_file.empty()) {
+    BOOST_OUTCOME_TRY(ceiling, sealed_file(task.ceiling_text));
+    add.set_ceiling_file(task.ceiling_file);
+    fds.push_back(ceiling.get());
+  }
   for (const auto& listener : task.listeners) {
     add.add_listeners(listener.kind);
     fds.push_back(listener.socket.get());

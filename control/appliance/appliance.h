@@ -44,6 +44,8 @@ struct NewTask {
   std::shared_ptr<const policy::CompiledPolicy> policy;
   IpPrefix pool4, pool6;
   std::vector<TaskListenerFd> listeners;
+  std::string ceiling_text = {};  // of the policy above it; without `ceiling_file` there is none
+  std::string ceiling_file = {};
 };
 
 // Something that control must know of.

@@ -17,8 +17,8 @@ using policy::YamlEntry;
 using policy::YamlNode;
 using Text = std::string_view;
 
-constexpr std::array kTop{Text("resolver"), Text("addresses"), Text("sandbox"), Text("audit")};
-constexpr std::array kTopNotYet{Text("trust"), Text("credentials"), Text("within"), Text("operations"), Text("listen")};
+constexpr std::array kTop{Text("resolver"), Text("addresses"), Text("sandbox"), Text("audit"), Text("within")};
+constexpr std::array kTopNotYet{Text("trust"), Text("credentials"), Text("operations"), Text("listen")};
 constexpr KeyTable kAppliance{"the configuration of the appliance", kTop, kTopNotYet};
 constexpr std::array kResolver{Text("servers")};
 constexpr KeyTable kResolverKeys{"resolver", kResolver, {}};
@@ -48,12 +48,23 @@ class Loading {
     if (!policy::require_map(root, "the configuration", "resolver:, addresses:, sandbox: or audit:", reporter_)) return;
     for (const auto& entry : root.entries) {
       if (!policy::check_key(kAppliance, entry, reporter_)) continue;
+      if (entry.key == "within") {
+        within(entry.value);
+        continue;
+      }
       if (!policy::require_map(entry.value, entry.key, "a map", reporter_)) continue;
       if (entry.key == "resolver") section(entry.value, kResolverKeys, &Loading::resolver);
       if (entry.key == "addresses") section(entry.value, kAddressesKeys, &Loading::addresses);
       if (entry.key == "sandbox") section(entry.value, kSandboxKeys, &Loading::sandbox);
       if (entry.key == "audit") section(entry.value, kAuditKeys, &Loading::audit);
     }
+  }
+
+  void within(const YamlNode& node) {
+    if (node.is_scalar() && node.text.starts_with('/'))
+      config_.within = node.text;
+    else
+      reporter_.error(node.at, "within is the file of a policy, by its whole path", node.text, "within: /etc/sallyport/company.yaml");
   }
 
   void section(const YamlNode& map, const KeyTable& keys, void (Loading::*read)(const YamlEntry&)) {

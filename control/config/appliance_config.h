@@ -9,6 +9,7 @@
 //     processes: 512
 //   audit:
 //     durability: batched         # or strict: the disk is waited for
+//   within: /etc/sallyport/company.yaml   # a policy above every task's: both must allow
 #pragma once
 
 #include <optional>
@@ -28,6 +29,7 @@ struct ApplianceConfig {
   std::optional<ByteCount> memory;
   std::optional<std::uint32_t> processes;
   bool strict_audit = false;
+  std::optional<std::string> within;  // a file
 };
 
 struct ConfigOutcome {

@@ -53,7 +53,8 @@ Result<void> attach_task(Appliance& appliance, AttachRequest request, firewall::
   BOOST_OUTCOME_TRY(auto session, firewall::AttachSession::start(options, std::move(target)));
   BOOST_OUTCOME_TRY(auto listeners, session.receive_listeners(deadline));
   NewTask task{request.task,     request.policy.text, request.policy.file, request.policy.policy,
-               request.pools.v4, request.pools.v6,    listeners_of(std::move(listeners))};
+               request.pools.v4, request.pools.v6,    listeners_of(std::move(listeners)),
+               request.policy.ceiling_text, request.policy.ceiling_file};
   BOOST_OUTCOME_TRY(appliance.add_task(std::move(task), deadline));
   return self_test(appliance, request, session, deadline);
 }

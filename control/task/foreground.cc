@@ -51,8 +51,8 @@ class Foreground {
 
  private:
   Result<void> start(std::vector<std::string> own_sockets, const Prepare& prepare) {
-    BOOST_OUTCOME_TRY(auto policy, read_task_policy(options_.policy));
     BOOST_OUTCOME_TRY(auto config, read_appliance_config(options_.config));
+    BOOST_OUTCOME_TRY(auto policy, read_task_policy(options_.policy, config, id_));
     auto deadline = Deadline::after(kStartTime);
     BOOST_OUTCOME_TRY(auto state, state_directory(options_.state, id_));
     state_.emplace(std::move(state));
@@ -76,6 +76,7 @@ class Foreground {
       if (signal && signal.value() && signal.value()->number != SIGCHLD) return 0;
       for (const auto& event : appliance_->take_events()) {
         std::fprintf(stderr, "sallyport: %s\n", event.what.c_str());
+        if (event.kind == ApplianceEvent::Kind::kLimitReached && event.what == "denials") return kExitPolicy;
         bool fatal = event.kind == ApplianceEvent::Kind::kDaemonEnded && !event.what.starts_with("sallyport-resolver");
         if (fatal || event.kind == ApplianceEvent::Kind::kTaskOverAuditBudget) return kExitPlatformFailure;
       }
@@ -113,7 +114,8 @@ Result<Foreground> foreground(const ForegroundOptions& options) {
 
 Foreground::Prepare hand_over(proxy::api::Listener kind, UniqueFd& socket) {
   return [kind, &socket](Appliance& appliance, AttachRequest request, Deadline deadline) {
-    NewTask task{request.task, request.policy.text, request.policy.file, request.policy.policy, request.pools.v4, request.pools.v6, {}};
+    NewTask task{request.task, request.policy.text, request.policy.file, request.policy.policy, request.pools.v4, request.pools.v6, {},
+                 request.policy.ceiling_text, request.policy.ceiling_file};
     task.listeners.push_back({kind, std::move(socket)});
     return appliance.add_task(std::move(task), deadline);
   };

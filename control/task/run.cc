@@ -105,10 +105,10 @@ launcher::SandboxSpec Run::spec(const std::string& state_path) const {
 
 Result<void> Run::start() {
   receipt_.started = std::chrono::system_clock::now();
-  BOOST_OUTCOME_TRY(auto policy, read_task_policy(options_.policy));
-  policy_ = std::move(policy);
   BOOST_OUTCOME_TRY(auto config, read_appliance_config(options_.config));
   config_ = std::move(config);
+  BOOST_OUTCOME_TRY(auto policy, read_task_policy(options_.policy, config_, id_));
+  policy_ = std::move(policy);
   auto deadline = Deadline::after(kStartTime);
   BOOST_OUTCOME_TRY(auto state, state_directory(options_.state, id_));
   state_.emplace(std::move(state));
@@ -154,6 +154,10 @@ void Run::take_appliance_events() {
   for (auto& event : appliance_->take_events()) {
     switch (event.kind) {
       case ApplianceEvent::Kind::kLimitReached:
+        if (event.what == "denials") {
+          ending_or_none_ = Ending{Outcome::kPolicyDenial, "denials", "the task was denied as often as the policy lets it be"};
+          break;
+        }
         limits_reached_.push_back(event.what);
         if (!options_.quiet) std::fprintf(stderr, "sallyport: the budget '%s' is used up\n", event.what.c_str());
         break;

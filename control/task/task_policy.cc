@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 
 #include "core/base/unique_fd.h"
 #include "policies/engine/load.h"
@@ -17,6 +19,15 @@ void show(const std::vector<policy::Diagnostic>& diagnostics) {
     if (diagnostic.severity == policy::Severity::kNote) continue;
     std::fputs(policy::render(diagnostic).c_str(), stderr);
   }
+}
+
+Result<std::shared_ptr<const policy::CompiledPolicy>> load_ceiling(const std::string& text, const std::string& file, const TaskId& task) {
+  auto outcome = policy::load(text, file, {nullptr, task.text()});
+  if (outcome.policy) std::ranges::move(policy::ceiling_faults(*outcome.policy, file), std::back_inserter(outcome.diagnostics));
+  show(outcome.diagnostics);
+  bool fine = outcome.policy && std::ranges::none_of(outcome.diagnostics, [](const auto& d) { return d.severity == policy::Severity::kError; });
+  if (!fine) return fail(ErrorKind::kInvalid, "the policy " + file + ", which stands above all others, does not load");
+  return std::move(outcome.policy);
 }
 
 }  // namespace
@@ -38,13 +49,19 @@ Result<std::string> read_file(const std::string& path, std::size_t bound) {
   }
 }
 
-Result<TaskPolicy> read_task_policy(const std::optional<std::string>& path) {
+Result<TaskPolicy> read_task_policy(const std::optional<std::string>& path, const ApplianceConfig& config, const TaskId& task) {
   if (!path) return TaskPolicy{policy::deny_all(), {}, {}};
+  policy::LoadOptions options{nullptr, task.text()};
+  std::string ceiling_text;
+  if (config.within) {
+    BOOST_OUTCOME_TRY(ceiling_text, read_file(*config.within, policy::kMaxPolicyBytes));
+    BOOST_OUTCOME_TRY(options.ceiling, load_ceiling(ceiling_text, *config.within, task));
+  }
   BOOST_OUTCOME_TRY(auto text, read_file(*path, policy::kMaxPolicyBytes));
-  auto outcome = policy::load(text, *path);
+  auto outcome = policy::load(text, *path, options);
   show(outcome.diagnostics);
   if (!outcome.policy) return fail(ErrorKind::kInvalid, "the policy " + *path + " does not load");
-  return TaskPolicy{std::move(outcome.policy), std::move(text), *path};
+  return TaskPolicy{std::move(outcome.policy), std::move(text), *path, std::move(ceiling_text), config.within.value_or("")};
 }
 
 Result<ApplianceConfig> read_appliance_config(const std::optional<std::string>& path) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "control/config/appliance_config.h"
+#include "core/base/ids.h"
 #include "core/base/result.h"
 #include "policies/engine/policy.h"
 
@@ -15,10 +16,13 @@ struct TaskPolicy {
   std::shared_ptr<const policy::CompiledPolicy> policy;
   std::string text;  // as the proxy will read it; empty: no policy
   std::string file;
+  std::string ceiling_text = {};  // of the policy above it, as the proxy will read it
+  std::string ceiling_file = {};  // empty: there is none
 };
 
-// Without a path: everything is denied. Errors and warnings of the file go to standard error; kInvalid when it does not load.
-Result<TaskPolicy> read_task_policy(const std::optional<std::string>& path);
+// Without a path: everything is denied. The policy is held to the one that the configuration sets above it; `task` stands for
+// {task}. Errors and warnings of the files go to standard error; kInvalid when one does not load.
+Result<TaskPolicy> read_task_policy(const std::optional<std::string>& path, const ApplianceConfig& config, const TaskId& task);
 // Without a path: the default configuration.
 Result<ApplianceConfig> read_appliance_config(const std::optional<std::string>& path);
 

@@ -32,6 +32,12 @@ std::optional<ReasonCode> floor_of(const HostName& name) {
   }
 }
 
+// What `on_denial` counts: what the task asked for and may not have; not what was used up or did not work.
+bool is_refusal(ReasonCode reason) {
+  auto category = policy::category(reason);
+  return category == policy::Category::kPolicy || category == policy::Category::kProtocol || category == policy::Category::kAddress;
+}
+
 std::string describe_what(const Decision& d) {
   std::string where = d.target ? d.target->authority(Port::of(d.port)) : escape_text(d.asked, 253);
   switch (d.layer) {
@@ -166,3 +172,5 @@ Result<RecordedDecision> Task::record(const Decision& d) {
 }
 
 }  // namespace sallyport::proxy
+    auto end_after = settings_.policy->end_after();
+    if (end_after && is_refusal(d.reason) && ++refusals_ >= *end_after) limit_reached("denials", -1);

@@ -110,6 +110,7 @@ class Task {
   std::uint64_t decisions_ = 0;
   std::vector<std::string> limits_told_;
   async::TaskScope scope_;
+  std::uint64_t refusals_ = 0;  // for `on_denial`
 };
 
 }  // namespace sallyport::proxy
