@@ -1,12 +1,14 @@
 #include "policies/review/diff.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "core/base/escape.h"
 #include "policies/review/diff_limits.h"
 #include "policies/review/explain.h"
 #include "policies/review/path_classes.h"
+#include "policies/review/request_samples.h"
 #include "policies/review/universe.h"
 
 namespace sallyport::policy::review {
@@ -39,7 +41,19 @@ class Comparing {
       compare_connections(host, port);
       compare_requests(host, port, at_a, at_b);
     }
-    if (!same && !host.is_literal()) compare({Kind::kName, host});
+    if (!same && !host.is_literal()) compare_lookups(host, in_a, in_b);
+  }
+
+  void compare_lookups(const Target& host, const HostView& in_a, const HostView& in_b) {
+    compare({Kind::kName, host});
+    std::set<RecordType> types;
+    for (const HostView* view : {&in_a, &in_b})
+      for (const auto& entry : view->rules) types.insert(entry.rule->dns.types.begin(), entry.rule->dns.types.end());
+    for (RecordType type : types) {
+      Inquiry inquiry{Kind::kRecord, host};
+      inquiry.record = type;
+      compare(inquiry);
+    }
   }
 
   static bool has_limits(const HostView& view) {
@@ -69,27 +83,98 @@ class Comparing {
                                " are too many or too entangled to compare in full");
     auto methods = methods_of(at_a, at_b);
     for (const std::string& path : classes.paths)
-      for (auto method : methods) compare_request(host, port, method, path, methods);
+      for (auto method : methods) compare_kind({host, port, path, method, methods, at_a, at_b});
+  }
+
+  // All requests of one kind of path and method.
+  struct RequestKind {
+    const Target& host;
+    Port port;
+    const std::string& path;
+    std::string_view method;
+    const std::vector<std::string_view>& methods;
+    const HostView& at_a;
+    const HostView& at_b;
+  };
+
+  void compare_kind(const RequestKind& kind) {
+    auto canonical = CanonicalTarget::parse(kind.path);
+    if (!canonical) return;
+    Inquiry inquiry{Kind::kHttp, kind.host, kind.port};
+    inquiry.method = kind.method;
+    inquiry.request = std::move(canonical).value();
+    std::vector<const RuleTerms*> more;
+    for (const HostView* view : {&kind.at_a, &kind.at_b})
+      for (bool ceiling : {false, true})
+        for (const auto& entry : allowing(*view, ceiling, inquiry.request->path, kind.method))
+          if (entry.terms->request != nullptr) more.push_back(entry.terms);
+    if (more.empty()) {
+      compare_request(inquiry, kind.methods);
+      return;
+    }
+    std::size_t wider_before = wider_by_.size();
+    bool some = false;
+    for (const auto& query : sample_queries(more)) {
+      inquiry.request->has_query = !query.empty();
+      inquiry.request->query = query;
+      for (const auto& type : sample_bodies(more)) {
+        inquiry.content_type = type;
+        some = compare_request(inquiry, kind.methods) || some;
+      }
+    }
+    if (wider_by_.size() == wider_before && !kind.at_a.same_as(kind.at_b)) prove_not_wider(kind, inquiry, some);
+  }
+
+  // Samples showed nothing. What they cannot show has to follow from the rules.
+  void prove_not_wider(const RequestKind& kind, const Inquiry& inquiry, bool some) {
+    const CanonicalPath& path = inquiry.request->path;
+    auto before = allowing(kind.at_a, false, path, kind.method), above = allowing(kind.at_a, true, path, kind.method);
+    for (const auto& now : allowing(kind.at_b, false, path, kind.method)) {
+      if (!some && is_denied(inquiry)) return;
+      bool covered = covers(before, now) && (a_.ceiling() == nullptr || covers(above, now));
+      std::string where = now.rule->id + " in line " + std::to_string(now.rule->line) + ", " + std::string(kind.method) + " " + kind.path;
+      if (!covered) {
+        undecided("no request was found that only the new one allows, and it could not be shown that there is none: rule " + where);
+        return;
+      }
+      for (const auto& then : before)
+        if (may_exceed(now.rule->limits, then.rule->limits) && !are_disjoint(now.terms->request.get(), then.terms->request.get()) &&
+            !pairs_.contains({then.rule->index, now.rule->index}))
+          undecided("whether requests of rule " + then.rule->id + " now have the other limits of rule " + where);
+    }
+  }
+
+  // By a denial of the new policy, whatever query and body.
+  bool is_denied(const Inquiry& inquiry) const {
+    auto reason = ask(b_, inquiry).reason;
+    return reason == ReasonCode::kDeniedByRule || reason == ReasonCode::kPathAmbiguous || reason == ReasonCode::kFloor;
+  }
+
+  static bool covers(const std::vector<HostView::Entry>& before, const HostView::Entry& now) {
+    bool one = std::ranges::any_of(before, [&](const auto& then) { return does_cover(then.terms->request.get(), now.terms->request.get()); });
+    // Whichever of them comes first, it takes the same overriding methods.
+    return one && std::ranges::all_of(before, [&](const auto& then) { return then.terms->methods.holds(now.terms->methods); });
+  }
+
+  void undecided(std::string what) {
+    if (out_.undecided.size() < kMostChanges && std::ranges::find(out_.undecided, what) == out_.undecided.end())
+      out_.undecided.push_back(std::move(what));
   }
 
   // One request, and the same with what would have a server read another method.
-  void compare_request(const Target& host, Port port, std::string_view method, const std::string& path,
-                       const std::vector<std::string_view>& methods) {
-    Inquiry inquiry{Kind::kHttp, host, port};
-    inquiry.method = method;
-    auto canonical = CanonicalTarget::parse(path);
-    if (!canonical) return;
-    inquiry.request = std::move(canonical).value();
-    // Whatever is added only ever takes away.
-    if (!compare(inquiry)) return;
+  // False when both deny it, and then with every addition too: what is added only ever takes away.
+  bool compare_request(Inquiry inquiry, const std::vector<std::string_view>& methods) {
+    if (!compare(inquiry)) return false;
     for (auto other : methods) {
       inquiry.override = other;
       compare(inquiry);
     }
     inquiry.override.clear();
+    std::string& query = inquiry.request->query;
+    query += (query.empty() ? "_method=" : "&_method=") + std::string(methods.front());
     inquiry.request->has_query = true;
-    inquiry.request->query = "_method=" + std::string(methods.front());
     compare(inquiry);
+    return true;
   }
 
   // False when both deny.
@@ -98,6 +183,7 @@ class Comparing {
     if (said_a.allowed() && said_b.allowed()) {
       if (inquiry.kind != Kind::kName && inquiry.kind != Kind::kConnect)
         pairs_.try_emplace({said_a.rule->index, said_b.rule->index}, inquiry);
+      if (said_a.real_addresses != said_b.real_addresses) told_addresses(inquiry, said_b.real_addresses);
       return true;
     }
     if (said_b.allowed()) told(out_.wider, out_.wider_untold, wider_by_, b_, inquiry, said_a, said_b);
@@ -105,12 +191,29 @@ class Comparing {
     return said_a.allowed() || said_b.allowed();
   }
 
-  // One change for each rule that allows, with its first witness.
-  void told(std::vector<Change>& list, std::size_t& untold, std::set<std::uint32_t>& by, const CompiledPolicy& allowing,
+  void told_addresses(const Inquiry& inquiry, bool wider) {
+    auto& list = wider ? out_.wider : out_.narrower;
+    if (list.size() >= kMostChanges) return;
+    std::string now = wider ? "answered with its true addresses now" : "no longer answered with its true addresses";
+    list.push_back({"the name " + inquiry.target.text() + " is " + now, inquiry, summary(ask(a_, inquiry)), summary(ask(b_, inquiry))});
+  }
+
+  // One change for each rule that allows, with its plainest witness.
+  void told(std::vector<Change>& list, std::size_t& untold, std::map<std::uint32_t, std::size_t>& by, const CompiledPolicy& allowing,
             const Inquiry& inquiry, const Answer& said_a, const Answer& said_b) {
     const Answer& allowed = said_a.allowed() ? said_a : said_b;
-    if (!by.insert(allowed.rule->index).second) return;
+    auto [known, fresh] = by.emplace(allowed.rule->index, list.size());
+    if (!fresh) {
+      if (known->second < list.size() && is_plainer(inquiry, *list[known->second].witness)) {
+        Change& change = list[known->second];
+        change.witness = inquiry;
+        change.said_a = summary(said_a);
+        change.said_b = summary(said_b);
+      }
+      return;
+    }
     if (list.size() >= kMostChanges) {
+      known->second = kMostChanges;
       ++untold;
       return;
     }
@@ -119,10 +222,15 @@ class Comparing {
     list.push_back({std::move(what), inquiry, summary(said_a), summary(said_b)});
   }
 
+  static bool is_plainer(const Inquiry& one, const Inquiry& other) {
+    auto burden = [](const Inquiry& i) { return (i.override.empty() ? 0 : 2) + (i.request && i.request->query.find("_method=") != std::string::npos ? 1 : 0); };
+    return burden(one) < burden(other);
+  }
+
   const CompiledPolicy& a_;
   const CompiledPolicy& b_;
   RulePairs pairs_;
-  std::set<std::uint32_t> wider_by_, narrower_by_;
+  std::map<std::uint32_t, std::size_t> wider_by_, narrower_by_;  // to places in the lists
   Diff out_;
 };
 

@@ -1,5 +1,6 @@
 #include "policies/review/diff_limits.h"
 
+#include <algorithm>
 #include <array>
 
 #include "policies/review/explain.h"
@@ -89,7 +90,24 @@ void compare(std::string_view name, const Amount& a, const Amount& b, std::strin
   if (exceeds(a, b)) out.narrower.push_back(change);
 }
 
+void diff_ech(const CompiledPolicy& a, const CompiledPolicy& b, const RulePairs& pairs, Diff& out) {
+  for (const auto& [pair, witness] : pairs) {
+    const Rule& before = a.rules()[pair.first];
+    const Rule& after = b.rules()[pair.second];
+    if (before.ech == after.ech) continue;
+    bool wider = after.ech == Ech::kAllow;
+    Change change{std::string("ech: a greeting that hides its server's name is ") + (wider ? "refused by rule " : "allowed by rule ") + line_of(before) +
+                      " before, " + (wider ? "allowed by rule " : "refused by rule ") + line_of(after) + " now",
+                  witness, summary(ask(a, witness)), summary(ask(b, witness))};
+    add(wider ? out.wider : out.narrower, wider ? out.wider_untold : out.narrower_untold, std::move(change));
+  }
+}
+
 }  // namespace
+
+bool may_exceed(const Limits& limits, const Limits& bound) {
+  return std::ranges::any_of(kKinds, [&](const Kind& kind) { return exceeds(kind.of(limits), kind.of(bound)); });
+}
 
 void diff_rule_limits(const CompiledPolicy& a, const CompiledPolicy& b, const RulePairs& pairs, Diff& out) {
   std::map<std::uint32_t, Successors> of_a, of_b;
@@ -100,6 +118,7 @@ void diff_rule_limits(const CompiledPolicy& a, const CompiledPolicy& b, const Ru
     of_b[pair.second].witness = &witness;
   }
   exceeding(a, b, of_a, true, out.wider, out.wider_untold);
+  diff_ech(a, b, pairs, out);
   exceeding(b, a, of_b, false, out.narrower, out.narrower_untold);
 }
 
@@ -109,6 +128,9 @@ void diff_budgets(const CompiledPolicy& a, const CompiledPolicy& b, Diff& out) {
   compare("wall", seconds_of(before.wall), seconds_of(after.wall), time_text, out);
   compare("idle", seconds_of(before.idle), seconds_of(after.idle), time_text, out);
   for (const Kind& kind : kKinds) compare(kind.name, kind.of(before.limits), kind.of(after.limits), kind.text, out);
+  compare("DNS questions", before.dns_queries, after.dns_queries, count_text, out);
+  compare("distinct names", before.dns_names, after.dns_names, count_text, out);
+  compare("denials after which it ends", a.end_after(), b.end_after(), count_text, out);
 }
 
 }  // namespace sallyport::policy::review

@@ -90,6 +90,45 @@ TEST(Diff, ComparesBudgets) {
   EXPECT_FALSE(diff(*b, *a).is_wider());
 }
 
+TEST(Diff, LooksAtQueriesAndBodies) {
+  std::string open = "allow: GET http://a.test/p", narrow = "{allow: 'GET http://a.test/p', query: {page: {regex: '[0-9]{1,4}'}}}";
+  auto wider = between({narrow}, {open});
+  EXPECT_FALSE(wider.wider.empty());
+  auto narrower = between({open}, {narrow});
+  EXPECT_FALSE(narrower.is_wider()) << render(narrower, "a", "b");
+  EXPECT_FALSE(narrower.narrower.empty());
+  EXPECT_TRUE(between({narrow}, {narrow}).is_same());
+  expect_same({"{allow: 'PUT http://a.test/p', content_type: [application/json, text/plain]}"},
+              {"{allow: 'PUT http://a.test/p', content_type: [text/plain, application/json]}"});
+  auto body = between({"{allow: 'PUT http://a.test/p', content_type: application/json}"},
+                      {"{allow: 'PUT http://a.test/p', content_type: [application/json, text/plain]}"});
+  ASSERT_EQ(body.wider.size(), 1u);
+  EXPECT_EQ(body.wider[0].witness->text(), "PUT http://a.test/p (with a body of text/plain)");
+}
+
+TEST(Diff, SaysWhatItCannotDecide) {
+  auto difference = between({"{allow: 'GET http://a.test/p', query: {page: {regex: '[q-z]{7,9}'}}}"}, {"{allow: 'GET http://a.test/p', query: {page: {regex: '[q-z]{7,8}'}}}"});
+  EXPECT_TRUE(difference.is_wider());
+  EXPECT_FALSE(difference.undecided.empty());
+}
+
+TEST(Diff, LooksAtRecordsAndTrueAddresses) {
+  auto difference = between({"allow: tls://a.test"}, {"{allow: 'tls://a.test', dns: [TXT]}"});
+  ASSERT_EQ(difference.wider.size(), 1u);
+  EXPECT_EQ(difference.wider[0].witness->text(), "TXT dns://a.test");
+  EXPECT_FALSE(between({"allow: tls://a.test"}, {"{allow: 'tls://a.test', dns: real}"}).wider.empty());
+  EXPECT_FALSE(between({"allow: tls://a.test"}, {"{allow: 'tls://a.test', ech: allow}"}).wider.empty());
+}
+
+TEST(Diff, KnowsTheCeiling) {
+  auto ceiling = load("policy: top/1\nrules:\n- allow: tls://*.a.test\n", "top").policy;
+  auto bounded = load("policy: p/1\nwithin: top/1\nrules:\n- allow: tls://*.a.test\n", "p", {ceiling}).policy;
+  ASSERT_TRUE(bounded);
+  auto free = rules({"allow: tls://*.a.test", "allow: tls://b.test"});
+  EXPECT_FALSE(diff(*free, *bounded).is_wider());
+  EXPECT_TRUE(diff(*bounded, *free).is_wider());
+}
+
 // Random policies of few words against every question of a small world.
 class Dice {
  public:
@@ -136,12 +175,12 @@ std::vector<Inquiry> world() {
   for (const char* host : {"a.test", "b.a.test", "c.b.a.test", "q.a.test", "x.test", "y.x.test", "192.0.2.1"}) {
     auto target = Target::parse(host).value();
     if (!target.is_literal()) out.push_back({Inquiry::Kind::kName, target});
-    for (std::uint16_t port : {80, 81, 443}) {
-      for (auto kind : {Inquiry::Kind::kTls, Inquiry::Kind::kTcp, Inquiry::Kind::kConnect}) out.push_back({kind, target, Port::of(port)});
+    for (auto port : {Port::of(80), Port::of(81), Port::of(443)}) {
+      for (auto kind : {Inquiry::Kind::kTls, Inquiry::Kind::kTcp, Inquiry::Kind::kConnect}) out.push_back({kind, target, port});
       for (const char* method : {"GET", "POST", "PUT", "DELETE"})
         for (const char* path : {"/", "/a", "/b", "/ab", "/q", "/a/", "/a/b", "/a/a", "/ab/a", "/q/b/a", "/a/b/", "/a;", "/%61b", "/a?_method=PUT"})
           for (const char* other : {"", "GET", "PUT"}) {
-            Inquiry inquiry{Inquiry::Kind::kHttp, target, Port::of(port)};
+            Inquiry inquiry{Inquiry::Kind::kHttp, target, port};
             inquiry.method = method;
             inquiry.request = CanonicalTarget::parse(path).value();
             inquiry.override = other;

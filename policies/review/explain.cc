@@ -25,6 +25,10 @@ std::string outdone(const Rule& rule, const Explanation& explanation) {
       return "matches, but no rule opens cloud metadata services";
     case ReasonCode::kMethodOverride:
       return "matches, but not the method that the server would be told to read instead";
+    case ReasonCode::kNotWithinCeiling:
+      return "matches, but the ceiling does not allow it";
+    case ReasonCode::kRecordTypeNotAllowed:
+      return "is about this name, but grants no records of this type";
     case ReasonCode::kAddressRefused:
       return "matches, but such a name never leaves the task";
     default:
@@ -36,6 +40,18 @@ RuleNote note_of(const CompiledPolicy& policy, const Rule& rule, const Inquiry& 
   RuleNote note{&rule, why_not(policy.index().terms(rule.index), rule.action, inquiry), {}};
   note.said = note.miss.term == Term::kNone ? outdone(rule, explanation) : note.miss.why;
   return note;
+}
+
+// What the policy above this one says.
+std::string ceiling_text(const CompiledPolicy& policy, const Answer& answer) {
+  const CompiledPolicy* ceiling = policy.ceiling();
+  if (ceiling == nullptr) return {};
+  std::string out = "the ceiling " + ceiling->label();
+  if (answer.allowed()) return out + " allows it too";
+  if (!answer.ceiling_reason) return {};
+  out += " does not: " + std::string(to_string(*answer.ceiling_reason));
+  if (answer.ceiling_rule) out += ", by its rule " + std::string(answer.ceiling_rule->id) + " in line " + std::to_string(answer.ceiling_rule->line);
+  return out;
 }
 
 bool nearer(const RuleNote& a, const RuleNote& b) {
@@ -75,7 +91,8 @@ void add_notes(Explanation& out, const Inquiry& inquiry) {
                             ? "an opaque tunnel: host, port and the server's name in the greeting are enforced, requests are not read"
                             : "an opaque tunnel: host and port are enforced, what it carries is not read");
   if (inquiry.kind == Kind::kName)
-    out.notes.push_back("the name is answered with an address of the task's own; nothing is looked up until it is used");
+    out.notes.push_back(out.answer.real_addresses ? "the name is answered with its true, checked addresses"
+                                                  : "the name is answered with an address of the task's own; nothing is looked up until it is used");
 }
 
 std::string rule_line(const Rule& rule) {
@@ -110,8 +127,10 @@ Explanation explain(const CompiledPolicy& policy, const Inquiry& inquiry, std::s
   if (out.answer.rule) out.decided = &policy.rules()[out.answer.rule->index];
   gather(out, policy, inquiry, most);
   out.budgets = budgets_text(policy.budgets());
+  out.ceiling = ceiling_text(policy, out.answer);
   if (out.answer.allowed() && out.decided != nullptr) out.limits = limits_text(out.decided->limits);
-  if (!out.answer.allowed() && out.answer.reason != ReasonCode::kDeniedByRule) out.would_allow = rule_for(inquiry);
+  bool by_rule = out.answer.reason == ReasonCode::kDeniedByRule || out.answer.reason == ReasonCode::kNotWithinCeiling;
+  if (!out.answer.allowed() && !by_rule) out.would_allow = rule_for(inquiry);
   add_notes(out, inquiry);
   return out;
 }
@@ -127,6 +146,7 @@ std::string render(const Explanation& e, const CompiledPolicy& policy, const Inq
   else if (e.answer.nearest)
     out += "  nearest rule " + std::string(e.answer.nearest->id) + ", " + escape_text(file, 200) + " line " +
            std::to_string(e.answer.nearest->line) + ": " + rule_line(policy.rules()[e.answer.nearest->index]) + "\n";
+  if (!e.ceiling.empty()) out += "  " + e.ceiling + "\n";
   if (!e.limits.empty()) out += "  limits of the rule: " + e.limits + "\n";
   if (!e.budgets.empty() && e.answer.allowed()) out += "  budgets of the task: " + e.budgets + "\n";
   for (const std::string& note : e.notes) out += "  note: " + note + "\n";

@@ -29,6 +29,7 @@ struct Explanation {
   std::optional<std::string> would_allow;
   std::string limits;   // of the deciding rule, of an allowed inquiry
   std::string budgets;  // of the task
+  std::string ceiling;  // what the policy above this one says; empty: there is none, or it was not asked
   std::vector<std::string> notes;
 };
 

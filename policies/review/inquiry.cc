@@ -62,6 +62,7 @@ class Reading {
     auto mark = rest.find("://");
     if (mark != rest.npos) return with_scheme(method, lower(rest.substr(0, mark)), rest.substr(mark + 3));
     if (lower(method) == "connect") return connect(rest);
+    if (!method.empty() && record_type_of(method)) return lookup(method, rest);
     if (!method.empty()) return invalid("the scheme is missing: write '" + escape_text(method, 32) + " http://" + escape_text(rest, 120) + "'");
     return bare(rest);
   }
@@ -72,10 +73,23 @@ class Reading {
     Text authority = rest.substr(0, end), path = rest.substr(end);
     if (lower(method) == "connect") return invalid("CONNECT has no scheme: write 'CONNECT host:port'");
     if (scheme == "http") return http(method, authority, path);
+    if (scheme == "dns") return path.empty() ? lookup(method, authority) : Result<Inquiry>(invalid("a lookup has no path: write dns://host"));
     if (scheme == "https" || scheme == "wss") return inside_tls(method, scheme, authority, path);
     if (scheme != "tls" && scheme != "tcp") return invalid("unknown scheme '" + escape_text(scheme, 32) + "://': " + std::string(kForms));
     if (!method.empty() || !path.empty()) return invalid(scheme + ":// is a tunnel: nothing there has a method or a path");
     return tunnel(scheme == "tls" ? Kind::kTls : Kind::kTcp, authority);
+  }
+
+  Result<Inquiry> lookup(Text type, Text name) {
+    BOOST_OUTCOME_TRY(auto where, read_authority(name));
+    if (where.port) return invalid("a lookup has no port: write dns://" + where.target.text());
+    if (where.target.is_literal()) return invalid("an address is not looked up: write tcp://" + escape_text(name, 60) + ":PORT");
+    Inquiry inquiry{type.empty() ? Kind::kName : Kind::kRecord, std::move(where.target)};
+    if (type.empty()) return inquiry;
+    auto number = record_type_of(type);
+    if (!number) return invalid("'" + escape_text(type, 32) + "' is no record type: write 'TXT dns://host'");
+    inquiry.record = *number;
+    return inquiry;
   }
 
   Result<Inquiry> tunnel(Kind kind, Text authority) {
@@ -161,9 +175,14 @@ Answer ask_http(const CompiledPolicy& policy, const Inquiry& inquiry) {
   Answer answer;
   MethodOverrides overrides;
   if (!inquiry.override.empty()) overrides.see("x-http-method-override", inquiry.override);
+  ContentType body;
+  if (!inquiry.content_type.empty()) {
+    body.set_body(true);
+    body.see("content-type", inquiry.content_type);
+  }
   const CanonicalTarget& request = *inquiry.request;
   auto verdict =
-      decide_http(policy, {inquiry.target, inquiry.port, inquiry.method, request.path, request.query, overrides});
+      decide_http(policy, {inquiry.target, inquiry.port, inquiry.method, request.path, request.query, overrides, body});
   take(answer, verdict);
   answer.limits_methods = verdict.limits_methods;
   if (verdict.allowed()) answer.treatment = Treatment::kHttp;
@@ -174,11 +193,35 @@ Answer ask_http(const CompiledPolicy& policy, const Inquiry& inquiry) {
 
 Result<Inquiry> Inquiry::parse(std::string_view text) { return Reading(text).read(); }
 
+Inquiry Inquiry::of(const Question& question) {
+  auto kind_of = [](Question::Kind kind) {
+    switch (kind) {
+      case Question::Kind::kRequest:
+        return Kind::kHttp;
+      case Question::Kind::kTls:
+        return Kind::kTls;
+      case Question::Kind::kTcp:
+        return Kind::kTcp;
+      case Question::Kind::kName:
+        return Kind::kName;
+      case Question::Kind::kRecord:
+        return Kind::kRecord;
+    }
+    return Kind::kName;
+  };
+  Inquiry out{kind_of(question.kind), question.target, question.port, question.method, question.path};
+  out.content_type = question.content_type;
+  out.record = question.record;
+  return out;
+}
+
 std::string Inquiry::text() const {
-  std::string where = kind == Kind::kName ? target.text() : target.authority(port);
+  std::string where = kind == Kind::kName || kind == Kind::kRecord ? target.text() : target.authority(port);
   switch (kind) {
     case Kind::kName:
       return where;
+    case Kind::kRecord:
+      return record_type_text(record) + " dns://" + where;
     case Kind::kConnect:
       return "CONNECT " + where;
     case Kind::kTls:
@@ -190,6 +233,7 @@ std::string Inquiry::text() const {
   }
   if (port == Port::of(80)) where.resize(where.size() - Text(":80").size());
   std::string out = escape_text(method, 64) + " http://" + where + escape_text(request->wire(), 2 * CanonicalPath::kMaxLength);
+  if (!content_type.empty()) out += " (with a body of " + escape_text(content_type, 80) + ")";
   if (!override.empty()) out += " (with X-HTTP-Method-Override: " + escape_text(override, 64) + ")";
   return out;
 }
@@ -201,9 +245,12 @@ Answer ask(const CompiledPolicy& policy, const Inquiry& inquiry) {
     return answer;
   }
   if (inquiry.kind == Kind::kHttp) return ask_http(policy, inquiry);
-  if (inquiry.kind != Kind::kName) return ask_connection(policy, inquiry);
+  if (inquiry.kind != Kind::kName && inquiry.kind != Kind::kRecord) return ask_connection(policy, inquiry);
   Answer answer;
-  take(answer, decide_name(policy, *inquiry.target.host()));
+  const HostName& name = *inquiry.target.host();
+  auto verdict = inquiry.kind == Kind::kName ? decide_name(policy, name) : decide_record(policy, name, inquiry.record);
+  take(answer, verdict);
+  answer.real_addresses = verdict.real_addresses;
   return answer;
 }
 
@@ -211,6 +258,7 @@ std::optional<std::string> rule_for(const Inquiry& inquiry) {
   if (inquiry.kind == Kind::kHttp)
     return policy::rule_for(HttpRequest{inquiry.target, inquiry.port, inquiry.method, inquiry.request->path,
                                         inquiry.request->query});
+  if (inquiry.kind == Kind::kRecord) return std::nullopt;
   if (inquiry.kind == Kind::kName) return policy::rule_for(ConnectionRequest{inquiry.target, Port::of(443)});
   auto line = policy::rule_for(ConnectionRequest{inquiry.target, inquiry.port});
   if (inquiry.kind != Kind::kTcp || !line || line->starts_with("- allow: tcp://")) return line;

@@ -59,9 +59,14 @@ void patterns_of(const CompiledPolicy& policy, std::vector<HostPattern>& out) {
   for (std::uint32_t i = 0; i < policy.index().size(); ++i) out.push_back(policy.index().terms(i).host);
 }
 
+bool same_request(const RequestTerms* a, const RequestTerms* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a->covers(*b) && b->covers(*a);
+}
+
 bool same_rule(const HostView::Entry& a, const HostView::Entry& b) {
   return a.rule->action == b.rule->action && a.rule->text == b.rule->text && a.rule->limits == b.rule->limits &&
-         a.rule->ech == b.rule->ech;
+         a.rule->ech == b.rule->ech && a.rule->dns == b.rule->dns && same_request(a.terms->request.get(), b.terms->request.get());
 }
 
 }  // namespace
@@ -69,6 +74,8 @@ bool same_rule(const HostView::Entry& a, const HostView::Entry& b) {
 HostView HostView::of(const CompiledPolicy& policy, const Target& host) {
   HostView out;
   take(out, policy, host);
+  out.own = out.rules.size();
+  if (policy.ceiling() != nullptr) take(out, *policy.ceiling(), host);
   return out;
 }
 
@@ -83,19 +90,22 @@ std::vector<Port> HostView::ports() const {
 
 HostView HostView::at(Port port) const {
   HostView out;
-  for (const Entry& entry : rules)
-    if (entry.terms->port == port) out.rules.push_back(entry);
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    if (rules[i].terms->port != port) continue;
+    out.rules.push_back(rules[i]);
+    if (i < own) out.own = out.rules.size();
+  }
   return out;
 }
 
 bool HostView::same_as(const HostView& other) const {
-  return std::ranges::equal(rules, other.rules, same_rule);
+  return own == other.own && std::ranges::equal(rules, other.rules, same_rule);
 }
 
 std::vector<Target> hosts_of(const CompiledPolicy& a, const CompiledPolicy& b) {
   std::vector<HostPattern> patterns;
-  patterns_of(a, patterns);
-  patterns_of(b, patterns);
+  for (const CompiledPolicy* policy : {&a, &b, a.ceiling(), b.ceiling()})
+    if (policy != nullptr) patterns_of(*policy, patterns);
   std::set<std::string> written, apexes;
   std::vector<Target> out;
   for (const HostPattern& pattern : patterns) {

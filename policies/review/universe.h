@@ -15,6 +15,7 @@ struct HostView {
     const RuleTerms* terms;
   };
   std::vector<Entry> rules;  // in the order of the file, those of the ceiling last
+  std::size_t own = 0;       // so many before those of the ceiling
 
   static HostView of(const CompiledPolicy& policy, const Target& host);
   std::vector<Port> ports() const;  // ascending, each once

@@ -62,6 +62,21 @@ Miss path_miss(const RuleTerms& terms, const CanonicalPath& path, std::size_t co
   return miss;
 }
 
+Miss request_miss(const RuleTerms& terms, const Inquiry& inquiry, std::size_t common) {
+  if (terms.request == nullptr) return {};
+  if (!terms.request->accepts_query(inquiry.request->query))
+    return {Term::kQuery, inquiry.request->query.empty() ? "there is no query, and this rule asks for one"
+                                                         : "query " + escape_text(inquiry.request->query, 120) + " is not one that this rule takes",
+            common};
+  ContentType body;
+  body.set_body(!inquiry.content_type.empty());
+  if (!inquiry.content_type.empty()) body.see("content-type", inquiry.content_type);
+  if (terms.request->accepts_body(body)) return {};
+  std::string types;
+  for (const auto& type : terms.request->content_types) types += (types.empty() ? "" : " or ") + type;
+  return {Term::kBody, "a body of " + escape_text(inquiry.content_type, 80) + " is not " + types, common};
+}
+
 }  // namespace
 
 std::string_view to_string(Term term) noexcept {
@@ -76,6 +91,10 @@ std::string_view to_string(Term term) noexcept {
       return "path";
     case Term::kMethod:
       return "method";
+    case Term::kQuery:
+      return "query";
+    case Term::kBody:
+      return "body";
     case Term::kNone:
       break;
   }
@@ -84,7 +103,7 @@ std::string_view to_string(Term term) noexcept {
 
 Miss why_not(const RuleTerms& terms, Action action, const Inquiry& inquiry) {
   if (!terms.host.matches(inquiry.target)) return host_miss(terms.host, inquiry.target);
-  if (inquiry.kind == Kind::kName) return {};
+  if (inquiry.kind == Kind::kName || inquiry.kind == Kind::kRecord) return {};
   if (terms.port != inquiry.port)
     return {Term::kPort, "port " + std::to_string(inquiry.port.value()) + " is not " + std::to_string(terms.port.value())};
   if (action == Action::kDeny && terms.is_whole()) return {};
@@ -108,7 +127,7 @@ Miss why_not(const RuleTerms& terms, Action action, const Inquiry& inquiry) {
   if (!overriding && (!method || !terms.methods.holds(*method)))
     return {Term::kMethod, "method " + escape_text(inquiry.method, 32) + " is not " + escape_text(terms.methods.text(), 100),
             common};
-  return {};
+  return request_miss(terms, inquiry, common);
 }
 
 }  // namespace sallyport::policy::review
