@@ -1,6 +1,7 @@
 #include "core/net/connector.h"
 
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -17,6 +18,19 @@ Result<UniqueFd> open_and_start(const SocketAddress& to) {
   if (setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) return fail_errno("set TCP_NODELAY");
   if (::connect(socket.get(), to.get(), to.length) != 0 && errno != EINPROGRESS) return fail_errno("connect");
   return socket;
+}
+
+bool is_writable(int socket) noexcept {
+  pollfd one{socket, POLLOUT, 0};
+  return ::poll(&one, 1, 0) == 1;
+}
+
+Result<void> connect_error(SocketStream& stream) {
+  int code = 0;
+  socklen_t length = sizeof code;
+  if (getsockopt(stream.fd(), SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = errno;
+  if (code != 0) return fail(Error::from_errno("connect", code));
+  return success();
 }
 
 // The end of the task ends a connection attempt: no further SYN leaves for it.
@@ -37,9 +51,16 @@ Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& w
   auto executor = co_await boost::asio::this_coro::executor;
   auto started = open_and_start(to_socket_address({to.address(), to.port().value()}));
   if (!started) co_return fail(std::move(started).error());
+  // A near upstream is connected by now. Who does not wait for it is also never told, for each byte that is later acknowledged, that the
+  // socket can be written to: the loop cannot take that interest back.
+  bool at_once = is_writable(started.value().get());
   auto adopted = SocketStream::adopt(executor, std::move(started).value());
   if (!adopted) co_return fail(std::move(adopted).error());
   auto stream = std::move(adopted).value();
+  if (at_once) {
+    BOOST_OUTCOME_CO_TRY(connect_error(*stream));
+    co_return stream;
+  }
 
   async::CallbackEntry timeout([](void* s) noexcept { static_cast<SocketStream*>(s)->abort(CloseReason::kReset); }, stream.get());
   wheel.arm(timeout, deadline);
@@ -51,10 +72,9 @@ Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& w
   if (!waited) co_return fail(ErrorKind::kTimedOut, "connect: the deadline passed");
   wheel.disarm(timeout);
 
-  int code = 0;
-  socklen_t length = sizeof code;
-  if (getsockopt(stream->fd(), SOL_SOCKET, SO_ERROR, &code, &length) != 0) code = errno;
-  if (code != 0) co_return fail(Error::from_errno("connect", code));
+  BOOST_OUTCOME_CO_TRY(connect_error(*stream));
+  auto watched_anew = stream->watch_anew();
+  if (!watched_anew) co_return fail(std::move(watched_anew).error());
   co_return stream;
 }
 

@@ -39,6 +39,10 @@ class InputBuffer {
     data_.reset();
     begin_ = end_ = capacity_ = 0;
   }
+  // The same, but keeps memory of the initial size: for what will soon be read into again.
+  void shrink() noexcept {
+    if (capacity_ > initial_) release();
+  }
 
  private:
   void make_room() {

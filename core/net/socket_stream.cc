@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
@@ -54,7 +55,27 @@ Awaitable<Result<void>> SocketStream::wait_writable() {
   co_return success();
 }
 
+// As much as goes at once. Nothing (an error too) counts as not at all: the waiting write that follows says what is wrong.
+std::size_t SocketStream::write_now(std::string_view first, std::string_view second) noexcept {
+  if (second.empty()) {
+    auto sent = ::send(socket_.native_handle(), first.data(), first.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return sent < 0 ? 0 : static_cast<std::size_t>(sent);
+  }
+  std::array<iovec, 2> parts{iovec{const_cast<char*>(first.data()), first.size()}, iovec{const_cast<char*>(second.data()), second.size()}};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = 2;
+  auto sent = ::sendmsg(socket_.native_handle(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+  return sent < 0 ? 0 : static_cast<std::size_t>(sent);
+}
+
 Awaitable<Result<void>> SocketStream::write_all(std::string_view first, std::string_view second) {
+  // Most writes fit: then there is no waiting, and no way through the loop.
+  auto sent = write_now(first, second);
+  if (sent == first.size() + second.size()) co_return success();
+  auto of_first = std::min(sent, first.size());
+  first.remove_prefix(of_first);
+  second.remove_prefix(sent - of_first);
   std::array<boost::asio::const_buffer, 2> parts{boost::asio::buffer(first.data(), first.size()),
                                                  boost::asio::buffer(second.data(), second.size())};
   if (second.empty()) {
@@ -67,6 +88,17 @@ Awaitable<Result<void>> SocketStream::write_all(std::string_view first, std::str
   auto [code, count] = co_await std::move(writing);
   if (code) co_return fail(from_code("write", code));
   co_return success();
+}
+
+Result<void> SocketStream::watch_anew() {
+  error_code code;
+  int socket = socket_.release(code);
+  if (code) return fail(from_code("watch a socket", code));
+  int family = AF_INET, protocol = 0;
+  socket_.assign({family, protocol}, socket, code);
+  if (!code) socket_.native_non_blocking(true, code);
+  if (code) return fail(from_code("watch a socket", code));
+  return success();
 }
 
 void SocketStream::shutdown_write() noexcept {

@@ -20,7 +20,11 @@ class SocketStream final : public Stream {
   Awaitable<Result<std::size_t>> read_some(std::span<char> buffer) override;
   Awaitable<Result<void>> wait_readable() override;
   Awaitable<Result<void>> wait_writable();
+  // Forgets an interest in writability, which otherwise wakes the loop for each acknowledgement ever after. Nobody may be waiting.
+  Result<void> watch_anew();
   Awaitable<Result<void>> write_all(std::string_view first, std::string_view second = {}) override;
+  // What goes without waiting, in bytes; the caller writes the rest with write_all.
+  std::size_t write_now(std::string_view first, std::string_view second = {}) noexcept;
   void shutdown_write() noexcept override;
   void abort(CloseReason reason) noexcept override;
 

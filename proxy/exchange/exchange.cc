@@ -32,8 +32,11 @@ bool Exchange::may_retry() const noexcept {
 }
 
 Awaitable<bool> Exchange::exchange_once() {
-  auto connecting = connect();
-  if (!co_await std::move(connecting)) co_return false;
+  if (!take_kept_connection()) {
+    auto dialling = dial();
+    if (!co_await std::move(dialling)) co_return false;
+  }
+  use_connection();
   // A failed write is no answer yet: the upstream may have answered before it closed, and reading tells.
   auto sending = send_head();
   (void)co_await std::move(sending);
@@ -50,19 +53,11 @@ Awaitable<bool> Exchange::exchange_once() {
   co_return co_await std::move(relaying);
 }
 
-Awaitable<bool> Exchange::attempt() {
-  if (fault_) co_return false;
-  touch();
-  auto checking = check_form();
-  if (!co_await std::move(checking)) co_return false;
-  auto reserving = reserve_upload();
-  if (!co_await std::move(reserving)) co_return false;
-  auto exchanging = exchange_once();
-  if (co_await std::move(exchanging)) co_return true;
-  if (!may_retry()) co_return false;
+Awaitable<bool> Exchange::prepare_retry() {
   fault_.reset();
   client_.set_upstream(nullptr);
   upstream_.reset();
+  task_.pool().clear();  // its neighbours are as old
   auto taking = limits_.take_all(Resource::kUpload, request_text_.size());
   auto taken = co_await std::move(taking);
   if (taken.amount == 0) {
@@ -70,7 +65,23 @@ Awaitable<bool> Exchange::attempt() {
     co_return false;
   }
   reserved_up_ += taken.amount;
-  task_.pool().clear();  // its neighbours are as old
+  co_return true;
+}
+
+Awaitable<bool> Exchange::attempt() {
+  if (fault_) co_return false;
+  touch();
+  if (form_ != FormBody::kNo) {
+    auto checking = check_form();
+    if (!co_await std::move(checking)) co_return false;
+  }
+  auto reserving = reserve_upload();
+  if (!co_await std::move(reserving)) co_return false;
+  auto exchanging = exchange_once();
+  if (co_await std::move(exchanging)) co_return true;
+  if (!may_retry()) co_return false;
+  auto preparing = prepare_retry();
+  if (!co_await std::move(preparing)) co_return false;
   auto again = exchange_once();
   co_return co_await std::move(again);
 }
@@ -84,8 +95,10 @@ Awaitable<bool> Exchange::run() {
     auto refusing = refuse();
     usable = co_await std::move(refusing);
   }
-  auto joining = join_body();
-  co_await std::move(joining);
+  if (!body_joined_) {
+    auto joining = join_body();
+    co_await std::move(joining);
+  }
   client_.set_upstream(nullptr);
   client_.end_at(Deadline::never());
   account();
@@ -93,7 +106,7 @@ Awaitable<bool> Exchange::run() {
     upstream_.reset();
     co_return usable;
   }
-  if (upstream_ && response_.keep_alive && body_done_ && !discard_body_) task_.pool().give_back(destination_, std::move(upstream_));
+  if (response_.keep_alive && body_done_ && !discard_body_ && !download_cut_) task_.pool().give_back(destination_, std::move(upstream_));
   co_return client_keep_alive_ && body_done_;
 }
 
@@ -132,6 +145,11 @@ Awaitable<bool> Exchange::refuse() {
   co_return co_await std::move(refusing);
 }
 
+void ExchangeBuffers::shrink() noexcept {
+  for (std::string* text : {&method, &target, &decision_id, &request, &answer})
+    if (text->capacity() > kKept) *text = std::string();
+}
+
 void Exchange::begin_answer() noexcept {
   answering_ = true;
   client_.end_both();
@@ -156,7 +174,7 @@ Result<audit::Sequence> Exchange::record_request(std::string_view error) {
   r.text(FieldId::kDecisionId, decision_id_).number(FieldId::kConnectionId, client_.id());
   r.text(FieldId::kRule, destination_.rule().id).text(FieldId::kMethod, method_).text(FieldId::kPath, target_);
   r.text(FieldId::kNameUsed, destination_.target().text()).number(FieldId::kPort, destination_.port().value());
-  if (upstream_) r.text(FieldId::kAddressDialled, upstream_->endpoint.text());
+  if (upstream_) r.text(FieldId::kAddressDialled, upstream_->address);
   r.number(FieldId::kStatus, response_.status).number(FieldId::kBytesUp, up_).number(FieldId::kBytesDown, down_);
   r.number(FieldId::kDurationUs, static_cast<std::uint64_t>(duration));
   if (!error.empty()) r.text(FieldId::kError, error);

@@ -18,21 +18,32 @@
 
 namespace sallyport::proxy {
 
+// Memory that the exchanges of one client connection use one after the other.
+struct ExchangeBuffers {
+  static constexpr std::size_t kKept = 16 * 1024;  // more is given back after an exchange
+
+  std::string method, target, decision_id;
+  std::string request;  // its head, as it goes upstream
+  std::string answer;   // for the client, not yet written
+  http::ResponseHead response;
+
+  void shrink() noexcept;
+};
+
 class Exchange {
  public:
   // Largest form that is read for its keys before it goes on.
   static constexpr std::size_t kMaxForm = 64 * 1024;
 
   // `verdict` is an allowing one. `head` is read here and not later. `target` is the canonical origin-form. `decision_id`: what
-  // the audit log has it under.
-  Exchange(ClientConnection& client, const policy::HttpVerdict& verdict, const http::RequestHead& head, std::string target,
-           std::string decision_id);
+  // the audit log has it under. `buffers` outlive the exchange; nobody else uses them meanwhile.
+  Exchange(ClientConnection& client, const policy::HttpVerdict& verdict, const http::RequestHead& head,
+           const policy::CanonicalTarget& target, std::string decision_id, ExchangeBuffers& buffers);
 
   // False: the client connection is of no further use.
   Awaitable<bool> run();
 
  private:
-  enum class Sent { kYes, kFailed, kLimit };
   struct Fault {
     policy::ReasonCode reason;
     std::string detail;
@@ -42,7 +53,9 @@ class Exchange {
   Result<void> write_head(const http::RequestHead& head);
   Awaitable<bool> check_form();
   Awaitable<bool> reserve_upload();
-  Awaitable<bool> connect();
+  bool take_kept_connection();
+  Awaitable<bool> dial();
+  void use_connection() noexcept;
   Awaitable<bool> send_head();
   Awaitable<void> pump_body();
   Awaitable<void> pump_body_then_tell();
@@ -55,6 +68,7 @@ class Exchange {
   // Response side.
   Awaitable<bool> attempt();
   Awaitable<bool> exchange_once();
+  Awaitable<bool> prepare_retry();
   Awaitable<bool> read_response_head();
   Awaitable<bool> pass_interim();
   Awaitable<bool> relay_response();
@@ -65,7 +79,6 @@ class Exchange {
   Awaitable<bool> flush(std::string_view data = {});
   Awaitable<bool> finish(std::string_view last = {});
   Awaitable<Result<std::size_t>> read_upstream();
-  Error over_download(const Taken& taken);
 
   Awaitable<bool> refuse();
   void begin_answer() noexcept;
@@ -86,12 +99,12 @@ class Exchange {
   Clock::time_point touched_{};
 
   // Of the request, copied: the input buffer moves while its body is read.
-  std::string method_, target_, decision_id_;
+  std::string &method_, &target_, &decision_id_;
   std::uint8_t client_minor_;
   bool client_keep_alive_;
   http::Framing request_body_;  // length: what is still to come
   bool had_body_;
-  std::string request_text_;
+  std::string& request_text_;
   FormBody form_ = FormBody::kNo;  // other than kNo: to be looked at before anything goes upstream
   bool asks_continue_ = false;     // for the form: here, not upstream
 
@@ -101,11 +114,12 @@ class Exchange {
   bool body_done_ = true, body_joined_ = true, discard_body_ = false;
   async::Event body_ended_;
 
-  http::ResponseHead response_;
+  http::ResponseHead& response_;
   http::Framing client_body_;
-  std::string out_;  // for the client, not yet written
+  std::string& out_;  // for the client, not yet written
   bool answering_ = false;        // a byte of the final response has gone out
   bool upstream_spoke_ = false;
+  bool download_cut_ = false;     // the budget ended within what was read last; what came behind it is dropped
   std::optional<Fault> fault_;
 };
 

@@ -3,7 +3,6 @@
 #include "policies/engine/path.h"
 #include "proxy/exchange/connect.h"
 #include "proxy/exchange/dns_over_https.h"
-#include "proxy/exchange/exchange.h"
 #include "proxy/exchange/form_body.h"
 #include "proxy/local/internal_pages.h"
 
@@ -74,7 +73,7 @@ Awaitable<bool> HttpSession::next_head() {
     }
     if (parsed.state == http::ParseState::kRefused) {
       auto reason = parsed.status == 421 ? ReasonCode::kHostMismatch : ReasonCode::kMalformed;
-      head_ = {};
+      forget_head();
       auto refusing = refuse(reason, parsed.status, parsed.reason, true);
       co_await std::move(refusing);
       co_return false;
@@ -134,63 +133,97 @@ bool HttpSession::is_internal(const Origin& origin) const {
   return name != nullptr && name->text() == kInternalHost && origin.port == kHttpPort;
 }
 
+void HttpSession::forget_head() { head_ = {}; }
+
+// What the policy says of the request at hand, and what it was: kept for as long as it is served.
+Result<void> HttpSession::judge() {
+  if (!work_) work_ = std::make_unique<Work>();
+  std::string& raw = work_->buffers.target;
+  raw = head_.path;
+  if (head_.has_query) raw.append("?").append(head_.query);
+  BOOST_OUTCOME_TRY(auto target, policy::CanonicalTarget::parse(raw));
+  work_->target = std::move(target);
+  policy::MethodOverrides overrides;
+  policy::ContentType type;
+  for (auto field : head_.fields) {
+    overrides.see(field.name, field.value);
+    type.see(field.name, field.value);
+  }
+  type.set_body(head_.body.has_body());
+  work_->policy = client_.task().policy_snapshot();
+  work_->verdict = client_.task().decide_http(
+      {*target_, Port::of(port_), head_.method, work_->target->path, work_->target->query, overrides, type});
+  return success();
+}
+
+Awaitable<bool> HttpSession::refuse_judged(ReasonCode reason) {
+  auto d = decision(reason);
+  d.rule = work_->verdict.rule;
+  d.nearest = work_->verdict.nearest;
+  HttpAnswer answer{0, head_.minor, head_.method == "HEAD", head_.keep_alive && !head_.body.has_body()};
+  auto refusing = refuse_http(client_, d, answer);
+  co_return co_await std::move(refusing);
+}
+
+// Why what the policy allows cannot be served all the same.
+std::optional<ReasonCode> HttpSession::unserved() const {
+  if (is_dns_over_https(head_.fields, work_->target->query)) return ReasonCode::kDnsOverHttps;
+  // No rule can allow it yet; without the upgrade the request would be another than the client meant (policy-013).
+  if (asks_for_websocket(head_.fields)) return ReasonCode::kUpgradeRefused;
+  return std::nullopt;
+}
+
+Result<RecordedDecision> HttpSession::record_judged() {
+  auto d = decision(ReasonCode::kAllowed);
+  d.rule = work_->verdict.rule;
+  d.nearest = work_->verdict.nearest;
+  return client_.task().record(d);
+}
+
+Awaitable<bool> HttpSession::answer_judged() {
+  const auto& rule = work_->verdict.destination->rule();
+  auto limits = client_.task().limits(rule);
+  Taken taken{limits.take_now(Resource::kRequests, 1), false};
+  if (taken.amount == 0) {
+    auto taking = limits.take(Resource::kRequests, 1);
+    taken = co_await std::move(taking);
+  }
+  if (taken.amount == 0) {
+    client_.task().limit_reached("requests", taken.rule_limit ? static_cast<int>(rule.index) : -1);
+    auto refusing = refuse_judged(ReasonCode::kBudgetRequests);
+    co_return co_await std::move(refusing);
+  }
+  auto recorded = record_judged();
+  if (!recorded) {
+    limits.put_back(Resource::kRequests, 1);
+    auto refusing = refuse(ReasonCode::kAuditUnavailable, 503, recorded.error().detail, true);
+    co_return co_await std::move(refusing);
+  }
+  auto& exchange = work_->exchange.emplace(client_, work_->verdict, head_, *work_->target, std::move(recorded.value().id), work_->buffers);
+  auto running = exchange.run();
+  bool usable = co_await std::move(running);
+  work_->exchange.reset();
+  work_->buffers.shrink();
+  co_return usable;
+}
+
 Awaitable<bool> HttpSession::answer_for(Origin origin) {
   if (is_internal(origin)) {
     auto answering = answer_internal(client_, head_);
     co_return co_await std::move(answering);
   }
-  std::string raw(head_.path);
-  if (head_.has_query) raw += "?" + std::string(head_.query);
-  auto wire = policy::CanonicalTarget::parse(raw);
-  if (!wire) {
-    auto refusing = refuse(ReasonCode::kMalformed, 400, wire.error().detail, true);
+  if (auto judged = judge(); !judged) {
+    auto refusing = refuse(ReasonCode::kMalformed, 400, judged.error().detail, true);
     co_return co_await std::move(refusing);
   }
-  policy::MethodOverrides overrides;
-  policy::ContentType body;
-  body.set_body(head_.body.has_body());
-  for (auto field : head_.fields) {
-    overrides.see(field.name, field.value);
-    body.see(field.name, field.value);
-  }
-  auto policy = client_.task().policy_snapshot();  // verdicts borrow from it
-  auto verdict = client_.task().decide_http({origin.target, origin.port, head_.method, wire.value().path, wire.value().query, overrides, body});
-  auto d = decision(verdict.reason);
-  d.rule = verdict.rule;
-  d.nearest = verdict.nearest;
-  HttpAnswer answer{0, head_.minor, head_.method == "HEAD", head_.keep_alive && !head_.body.has_body()};
-  if (!verdict.allowed()) {
-    auto refusing = refuse_http(client_, d, answer);
+  auto reason = work_->verdict.reason;
+  if (work_->verdict.allowed()) reason = unserved().value_or(reason);
+  if (reason != ReasonCode::kAllowed) {
+    auto refusing = refuse_judged(reason);
     co_return co_await std::move(refusing);
   }
-  if (is_dns_over_https(head_.fields, wire.value().query)) {
-    d.reason = ReasonCode::kDnsOverHttps;
-    auto refusing = refuse_http(client_, d, answer);
-    co_return co_await std::move(refusing);
-  }
-  if (asks_for_websocket(head_.fields)) {
-    // No rule can allow it yet; without the upgrade the request would be another than the client meant (policy-013).
-    d.reason = ReasonCode::kUpgradeRefused;
-    auto refusing = refuse_http(client_, d, answer);
-    co_return co_await std::move(refusing);
-  }
-  auto limits = client_.task().limits(verdict.destination->rule());
-  auto taking = limits.take(Resource::kRequests, 1);
-  auto taken = co_await std::move(taking);
-  if (taken.amount == 0) {
-    client_.task().limit_reached("requests", taken.rule_limit ? static_cast<int>(verdict.destination->rule().index) : -1);
-    d.reason = ReasonCode::kBudgetRequests;
-    auto refusing = refuse_http(client_, d, answer);
-    co_return co_await std::move(refusing);
-  }
-  auto recorded = client_.task().record(d);
-  if (!recorded) {
-    auto refusing = refuse(ReasonCode::kAuditUnavailable, 503, recorded.error().detail, true);
-    co_return co_await std::move(refusing);
-  }
-  Exchange exchange(client_, verdict, head_, wire.value().wire(), std::move(recorded.value().id));
-  auto running = exchange.run();
-  co_return co_await std::move(running);
+  auto answering = answer_judged();
+  co_return co_await std::move(answering);
 }
 
 }  // namespace sallyport::proxy

@@ -6,6 +6,7 @@
 #include "core/http/request_head.h"
 #include "proxy/client/connection.h"
 #include "proxy/client/refusal.h"
+#include "proxy/exchange/exchange.h"
 
 namespace sallyport::proxy {
 
@@ -27,6 +28,12 @@ class HttpSession {
   Awaitable<bool> next_head();
   Awaitable<bool> answer();
   Awaitable<bool> answer_for(Origin origin);
+  Result<void> judge();
+  std::optional<policy::ReasonCode> unserved() const;
+  Awaitable<bool> answer_judged();
+  Awaitable<bool> refuse_judged(policy::ReasonCode reason);
+  Result<RecordedDecision> record_judged();
+  void forget_head();
   Awaitable<bool> refuse(policy::ReasonCode reason, std::uint16_t status, std::string detail, bool close);
   Decision decision(policy::ReasonCode reason) const;
   bool is_internal(const Origin& origin) const;
@@ -37,6 +44,15 @@ class HttpSession {
   std::optional<policy::Target> target_;  // of the request at hand, once known
   std::uint16_t port_ = 0;
   bool first_ = true;
+  // What requests that go upstream need, made for the first of them: a tunnel never does, and there may be many.
+  struct Work {
+    ExchangeBuffers buffers;
+    std::shared_ptr<const policy::CompiledPolicy> policy;  // the verdict borrows from it
+    policy::HttpVerdict verdict;
+    std::optional<policy::CanonicalTarget> target;
+    std::optional<Exchange> exchange;
+  };
+  std::unique_ptr<Work> work_;
 };
 
 }  // namespace sallyport::proxy

@@ -7,11 +7,18 @@ namespace sallyport::proxy {
 using policy::ReasonCode;
 
 Exchange::Exchange(ClientConnection& client, const policy::HttpVerdict& verdict, const http::RequestHead& head,
-                   std::string target, std::string decision_id)
+                   const policy::CanonicalTarget& target, std::string decision_id, ExchangeBuffers& buffers)
     : client_(client), task_(client.task()), policy_(client.task().policy_snapshot()), destination_(*verdict.destination),
-      limits_(client.task().limits(destination_.rule())), method_(head.method), target_(std::move(target)),
-      decision_id_(std::move(decision_id)), client_minor_(head.minor), client_keep_alive_(head.keep_alive),
-      request_body_(head.body), had_body_(head.body.has_body()), body_ended_(client.task().services().executor) {
+      limits_(client.task().limits(destination_.rule())), method_(buffers.method), target_(buffers.target),
+      decision_id_(buffers.decision_id), client_minor_(head.minor), client_keep_alive_(head.keep_alive), request_body_(head.body),
+      had_body_(head.body.has_body()), request_text_(buffers.request), body_ended_(client.task().services().executor),
+      response_(buffers.response), out_(buffers.answer) {
+  method_ = head.method;
+  target_ = target.path.text();
+  if (target.has_query) target_.append("?").append(target.query);
+  decision_id_ = std::move(decision_id);
+  request_text_.clear();
+  out_.clear();
   if (verdict.limits_methods && head.body.has_body()) form_ = form_body(head.fields);
   asks_continue_ = form_ != FormBody::kNo && head.expect_continue;
   auto written = write_head(head);
@@ -73,19 +80,24 @@ Awaitable<bool> Exchange::reserve_upload() {
   co_return true;
 }
 
-Awaitable<bool> Exchange::connect() {
+bool Exchange::take_kept_connection() {
   upstream_ = task_.pool().take(destination_);
-  // A kept connection whose time is over does not serve another request.
+  // One whose time is over does not serve another request.
   if (upstream_ && task_.connection_deadline(destination_.rule(), upstream_->dialled_at).passed(Clock::now())) upstream_.reset();
-  if (!upstream_) {
-    auto opening = open_upstream(client_, destination_);
-    auto opened = co_await std::move(opening);
-    if (!opened.connection) co_return fail_with(opened.failure.reason, std::move(opened.failure.detail));
-    upstream_ = std::move(opened.connection);
-  }
+  return upstream_ != nullptr;
+}
+
+Awaitable<bool> Exchange::dial() {
+  auto opening = open_upstream(client_, destination_);
+  auto opened = co_await std::move(opening);
+  if (!opened.connection) co_return fail_with(opened.failure.reason, std::move(opened.failure.detail));
+  upstream_ = std::move(opened.connection);
+  co_return true;
+}
+
+void Exchange::use_connection() noexcept {
   client_.set_upstream(upstream_->stream.get());
   client_.end_at(task_.connection_deadline(destination_.rule(), upstream_->dialled_at), ClientConnection::Ends::kUpstream);
-  co_return true;
 }
 
 Awaitable<bool> Exchange::to_upstream(std::string_view first, std::string_view second) {
@@ -212,7 +224,6 @@ Awaitable<void> Exchange::pump_body_then_tell() {
 // An answer that came before the end of the body: what still arrives is read and dropped for a moment, so that the client
 // gets to see the answer, and the connection ends.
 Awaitable<void> Exchange::join_body() {
-  if (body_joined_) co_return;
   discard_body_ = true;
   client_.stream().shutdown_write();
   client_.expect_until(Deadline::after(std::chrono::seconds(2)), Expired::kIdle);

@@ -7,52 +7,38 @@ namespace {
 
 constexpr int kMaxInterim = 8;
 constexpr std::size_t kReadAhead = 64 * 1024;
+constexpr std::size_t kCopied = 2048;
 
 }  // namespace
 
 using policy::ReasonCode;
 
+// What has been read is paid for before it counts as read, and only as far as the allowance reaches; the rest is dropped here and the
+// next read fails. Paying before reading would hold allowance, for what is yet to come, that others need whose answer is here.
 Awaitable<Result<std::size_t>> Exchange::read_upstream() {
   auto& input = upstream_->input;
+  if (download_cut_) co_return fail(ErrorKind::kDenied, "the download budget is used up");
   if (input.full()) co_return fail(ErrorKind::kOverloaded, "the response head is too large");
   auto room = input.room();
-  auto want = std::min(room.size(), kReadAhead);
-  bool limited = limits_.limited(Resource::kDownload);
-  if (limited) {
-    auto waiting = upstream_->stream->wait_readable();
-    auto ready = co_await std::move(waiting);
-    if (!ready) co_return fail(std::move(ready).error());
-    // No more than has arrived: allowance held for what is yet to come would be missing to those whose answer is here. Nothing for the
-    // end, which may come with the budget used up; a byte that came in its place is paid for before it counts as read.
-    want = std::min(want, upstream_->stream->arrived());
-  }
-  Taken taken;
-  if (want > 0) {
-    auto taking = limits_.take(Resource::kDownload, want);
-    taken = co_await std::move(taking);
-    if (taken.amount == 0) co_return fail(over_download(taken));
-  }
-  auto reading = upstream_->stream->read_some(room.first(std::max<std::size_t>(1, static_cast<std::size_t>(taken.amount))));
+  auto reading = upstream_->stream->read_some(room.first(std::min(room.size(), kReadAhead)));
   auto got = co_await std::move(reading);
-  std::size_t count = got ? got.value() : 0;
-  if (count > 0 && taken.amount == 0) {
-    auto taking = limits_.take(Resource::kDownload, count);
-    taken = co_await std::move(taking);
-    if (taken.amount == 0) co_return fail(over_download(taken));
+  if (!got || got.value() == 0) co_return got;
+  upstream_spoke_ = true;
+  touch();
+  auto count = limits_.take_now(Resource::kDownload, got.value());
+  while (count < got.value()) {
+    auto taking = limits_.take(Resource::kDownload, got.value() - count);
+    auto taken = co_await std::move(taking);
+    count += taken.amount;
+    if (taken.amount > 0) continue;
+    download_cut_ = true;
+    reach_limit(Resource::kDownload, taken.rule_limit);
+    if (count == 0) co_return fail(ErrorKind::kDenied, "the download budget is used up");
+    break;
   }
-  limits_.put_back(Resource::kDownload, taken.amount - count);
-  if (count > 0) {
-    upstream_spoke_ = true;
-    input.filled(count);
-    down_ += count;
-    touch();
-  }
-  co_return got;
-}
-
-Error Exchange::over_download(const Taken& taken) {
-  reach_limit(Resource::kDownload, taken.rule_limit);
-  return Error{ErrorKind::kDenied, 0, "the download budget is used up"};
+  input.filled(count);
+  down_ += count;
+  co_return count;
 }
 
 Awaitable<bool> Exchange::read_response_head() {
@@ -94,6 +80,11 @@ Awaitable<bool> Exchange::pass_interim() {
 
 Awaitable<bool> Exchange::flush(std::string_view data) {
   if (out_.empty() && data.empty()) co_return true;
+  // One piece is cheaper to send than two, as long as it is small.
+  if (!out_.empty() && data.size() <= kCopied) {
+    out_ += data;
+    data = {};
+  }
   auto writing = out_.empty() ? client_.stream().write_all(data) : client_.stream().write_all(out_, data);
   auto written = co_await std::move(writing);
   out_.clear();

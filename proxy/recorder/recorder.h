@@ -5,9 +5,9 @@
 #pragma once
 
 #include <boost/asio/posix/basic_stream_descriptor.hpp>
+#include <deque>
 
-#include "core/async/deadline_wheel.h"
-#include "core/async/event.h"
+#include "core/async/awaitable.h"
 #include "core/audit/ring.h"
 
 namespace sallyport::proxy {
@@ -28,9 +28,22 @@ class Recorder {
   void stop() noexcept;
 
  private:
+  using Token = boost::asio::use_awaitable_t<Executor>;
+  using Handler = boost::asio::async_result<Token, void()>::handler_type;
+  struct Waiter {
+    audit::Sequence target;
+    Handler handler;
+  };
+  // Completes when `target` is on file, or when there is nothing more to wait for.
+  Awaitable<void> wait_for(audit::Sequence target);
+  void resume_served();
+  void resume_all();
+
+  Executor executor_;
   audit::AuditRing ring_;
   boost::asio::posix::basic_stream_descriptor<Executor> ack_;
-  async::Event acknowledged_;
+  // In the order of their records, which is the order in which these get on file: one signal, for the first, is asked for at a time.
+  std::deque<Waiter> waiters_;
   bool stopped_ = false;
 };
 

@@ -25,6 +25,7 @@ Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::
   auto connection = std::make_unique<UpstreamConnection>();
   connection->stream = std::move(outcome.dialled.stream);
   connection->endpoint = outcome.dialled.endpoint;
+  connection->address = connection->endpoint.text();
   connection->dialled_at = Clock::now();
   connection->slot = std::move(slot).value();
   ++task.destinations().of(destination.target(), destination.port()).connections;

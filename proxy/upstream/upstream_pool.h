@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "core/async/deadline_wheel.h"
@@ -44,6 +43,7 @@ class ConnectionSlot {
 struct UpstreamConnection {
   std::unique_ptr<net::SocketStream> stream;
   net::Endpoint endpoint;
+  std::string address;  // endpoint, as records write it
   Clock::time_point dialled_at{};
   bool reused = false;
   net::InputBuffer input{64 * 1024};
@@ -63,18 +63,19 @@ class UpstreamPool {
   // True if an idle connection could be closed to make room.
   bool drop_one() noexcept;
   void clear() noexcept;
-  std::size_t idle() const noexcept { return idle_; }
+  std::size_t idle() const noexcept { return kept_.size(); }
 
  private:
   struct Kept {
+    std::uint32_t rule;
+    Port port;
+    policy::Target target;
     std::unique_ptr<UpstreamConnection> connection;
     Clock::time_point since;
   };
-  static std::string key_of(const policy::ApprovedDestination& destination);
-
-  std::unordered_map<std::string, std::vector<Kept>> kept_;  // no list is empty
+  static bool is_fit(const Kept& kept, Clock::time_point now) noexcept;
+  std::vector<Kept> kept_;  // at most kMaxIdle: a search is cheaper than a table. The last was used last
   Clock::time_point swept_{};
-  std::size_t idle_ = 0;
 };
 
 }  // namespace sallyport::proxy
