@@ -4,7 +4,8 @@
 
 #include "core/base/escape.h"
 #include "policies/engine/advice.h"
-#include "policies/engine/load.h"
+#include "policies/engine/method.h"
+#include "policies/engine/path_pattern.h"
 #include "policies/review/recorded.h"
 
 namespace sallyport::policy::review {
@@ -73,6 +74,8 @@ std::map<std::string, bool> generalised(const std::set<std::string>& paths) {
 
 // All that was recorded of one host and port.
 struct Place {
+  Place(Target target_, Port port_) : target(std::move(target_)), port(port_) {}
+
   Target target;
   Port port;
   std::map<std::string, std::set<std::string>> paths;  // by method
@@ -107,7 +110,7 @@ class Suggesting {
       looked_up_[inquiry.target.text()] += recorded.count;
       return;
     }
-    Place& place = places_.try_emplace(inquiry.target.authority(inquiry.port), Place{inquiry.target, inquiry.port}).first->second;
+    Place& place = places_.try_emplace(inquiry.target.authority(inquiry.port), Place(inquiry.target, inquiry.port)).first->second;
     place.count += recorded.count;
     if (inquiry.kind == Kind::kConnect) place.connected = true;
     if (inquiry.kind == Kind::kTls) place.tls = true;
