@@ -166,11 +166,11 @@ Result<RecordedDecision> Task::record(const Decision& d) {
   if (!d.allowed()) {
     denials_.add({describe_what(d), d.reason, d.nearest ? std::string(d.nearest->id) : std::string(), id, 1});
     if (d.target) destinations_.deny(*d.target, Port::of(d.port));
+    auto end_after = settings_.policy->end_after();
+    if (end_after && is_refusal(d.reason) && ++refusals_ >= *end_after) limit_reached("denials", -1);
   }
   if (!appended) return fail(std::move(appended).error());
   return RecordedDecision{std::move(id), appended.value()};
 }
 
 }  // namespace sallyport::proxy
-    auto end_after = settings_.policy->end_after();
-    if (end_after && is_refusal(d.reason) && ++refusals_ >= *end_after) limit_reached("denials", -1);
