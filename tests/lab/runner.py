@@ -107,6 +107,8 @@ class Sallyport:
         """
         directory = self._private_directory(user)
         argv = [self.binaries.path("sallyport"), "run", "--receipt", directory / "receipt.json"]
+        if user is None and "--state" not in options:
+            argv += ["--state", directory / "state"]  # the default is the machine's, and stays
         if config is not False:
             argv += ["--config", config or self.lab.config]
         if policy is not None:
