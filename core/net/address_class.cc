@@ -4,6 +4,8 @@
 #include <array>
 #include <span>
 
+#include "core/base/metadata_services.h"
+
 namespace sallyport::net {
 namespace {
 
@@ -84,40 +86,6 @@ bool is_isatap(std::span<const std::uint8_t> b) noexcept {
 IpAddress v4_at(std::span<const std::uint8_t> b, std::size_t at, std::uint8_t flip = 0) noexcept {
   auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(b[at + i] ^ flip); };
   return IpAddress::v4({byte(0), byte(1), byte(2), byte(3)});
-}
-
-// The services that hand credentials or configuration to whatever runs on a cloud's machine.
-struct MetadataAddress {
-  bool v4;
-  std::array<std::uint8_t, 16> bytes;
-};
-constexpr MetadataAddress kMetadata[] = {
-    {true, {169, 254, 169, 254}},  // AWS, Azure, Google Cloud, DigitalOcean, OpenStack, Oracle, Hetzner, …
-    {true, {169, 254, 169, 253}},  // AWS resolver
-    {true, {169, 254, 169, 123}},  // AWS time service
-    {true, {169, 254, 170, 2}},    // AWS ECS task credentials
-    {true, {169, 254, 170, 23}},   // AWS EKS pod identity
-    {true, {169, 254, 0, 23}},     // Tencent Cloud
-    {true, {169, 254, 42, 42}},    // Scaleway
-    {true, {100, 100, 100, 200}},  // Alibaba Cloud
-    {true, {100, 88, 222, 5}},     // Tencent Cloud
-    {true, {168, 63, 129, 16}},    // Azure WireServer
-    {true, {192, 0, 0, 192}},      // Oracle Cloud, earlier
-    {false, {0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}},  // AWS fd00:ec2::254
-    {false, {0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x23}},     // AWS EKS pod identity fd00:ec2::23
-    {false, {0xfd, 0x00, 0x0e, 0xc2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x53}},  // AWS resolver fd00:ec2::253
-    {false, {0xfd, 0x20, 0x00, 0xce, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x02, 0x54}},  // Google Cloud fd20:ce::254
-    {false,
-     {0xfd, 0x00, 0x00, 0xc1, 0, 0, 0, 0, 0, 0, 0, 0, 0xa9, 0xfe, 0xa9, 0xfe}},   // Oracle Cloud fd00:c1::a9fe:a9fe
-    {false, {0xfd, 0x00, 0x00, 0x42, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x42}},     // Scaleway fd00:42::42
-    {false, {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xa9, 0xfe, 0xa9, 0xfe}},  // OpenStack fe80::a9fe:a9fe
-};
-
-bool is_listed_metadata(const IpAddress& address) noexcept {
-  auto b = address.bytes();
-  return std::ranges::any_of(kMetadata, [&](const MetadataAddress& m) {
-    return m.v4 == address.is_v4() && std::equal(b.begin(), b.end(), m.bytes.begin());
-  });
 }
 
 }  // namespace
@@ -243,19 +211,19 @@ std::optional<IpAddress> embedded_v4(const IpAddress& address) noexcept {
 }
 
 bool is_metadata(const IpAddress& address) noexcept {
-  if (is_listed_metadata(address)) return true;
+  if (is_metadata_service(address)) return true;
   auto inner = embedded_v4(address);
-  if (inner && is_listed_metadata(*inner)) return true;
+  if (inner && is_metadata_service(*inner)) return true;
   auto b = address.bytes();
   switch (classify(address)) {
     // Teredo also names its server, which a relay sends to.
     case Class::kTeredo:
-      return is_listed_metadata(v4_at(b, 4));
+      return is_metadata_service(v4_at(b, 4));
     // A local NAT64 prefix may be longer than 48 bits, and RFC 6052 section 2.2 puts the address elsewhere for each
     // length.
     case Class::kNat64Local:
-      return is_listed_metadata(IpAddress::v4({b[6], b[7], b[9], b[10]})) ||
-             is_listed_metadata(IpAddress::v4({b[7], b[9], b[10], b[11]})) || is_listed_metadata(v4_at(b, 9));
+      return is_metadata_service(IpAddress::v4({b[6], b[7], b[9], b[10]})) ||
+             is_metadata_service(IpAddress::v4({b[7], b[9], b[10], b[11]})) || is_metadata_service(v4_at(b, 9));
     default:
       return false;
   }

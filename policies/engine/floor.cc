@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "core/base/metadata_services.h"
+
 namespace sallyport::policy {
 namespace {
 
@@ -16,11 +18,8 @@ constexpr std::array kFloorNames{Text("metadata"),
                                  Text("metadata.azure.internal"),
                                  Text("metadata.tencentyun.com"),
                                  Text("metadata.platformequinix.com")};
-constexpr std::array kFloorAddresses{Text("169.254.169.254"), Text("169.254.170.2"),   Text("169.254.170.23"),
-                                     Text("169.254.169.253"), Text("169.254.169.123"), Text("100.100.100.200"),
-                                     Text("168.63.129.16"),   Text("192.0.0.192"),     Text("fd00:ec2::254"),
-                                     Text("fd00:ec2::23"),    Text("fd20:ce::254"),    Text("fe80::a9fe:a9fe")};
-constexpr std::array kNeverResolved{Text("localhost"), Text("invalid"), Text("onion"), Text("alt")};
+constexpr std::array kNeverResolved{Text("localhost"), Text("local"), Text("invalid"), Text("onion"), Text("alt"), Text("arpa"),
+                                    Text("use-application-dns.net")};
 
 bool is_or_is_below(Text name, Text apex) noexcept {
   if (!name.ends_with(apex)) return false;
@@ -36,12 +35,11 @@ bool is_floor(const HostName& name) noexcept {
   });
 }
 
-bool is_floor(const IpAddress& address) noexcept {
-  std::string text = address.text();
-  return std::ranges::find(kFloorAddresses, Text(text)) != kFloorAddresses.end();
-}
+bool is_floor(const IpAddress& address) noexcept { return is_metadata_service(address); }
 
 bool is_never_resolved(const HostName& name) noexcept {
+  // A name of the local network that a policy may allow (RFC 8375); nothing else under arpa names a host.
+  if (is_or_is_below(name.text(), "home.arpa")) return false;
   return std::ranges::any_of(kNeverResolved, [&](Text apex) { return is_or_is_below(name.text(), apex); });
 }
 

@@ -1,4 +1,4 @@
-// Names that no rule opens: cloud metadata services hand out credentials to whoever asks. Addresses are core/net's
+// What no rule opens: cloud metadata services hand out credentials to whoever asks. What an address embeds is core/net's
 // matter.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace sallyport::policy {
 bool is_floor(const HostName& name) noexcept;
 // True for the well-known addresses of metadata services, so that a rule for one is refused when it is read.
 bool is_floor(const IpAddress& address) noexcept;
-// Names that never leave the machine (RFC 6761, RFC 7686, RFC 9476): no rule for them could match.
+// Names that never leave the machine (RFC 6761, RFC 6762, RFC 7686, RFC 9476), or name no host: no rule for them could match.
 bool is_never_resolved(const HostName& name) noexcept;
 // sallyport.internal: answered inside the task, whatever the policy says.
 bool is_own_name(const HostName& name) noexcept;

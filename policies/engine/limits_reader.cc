@@ -3,6 +3,7 @@
 #include <array>
 
 #include "policies/engine/key_table.h"
+#include "policies/engine/language_keys.h"
 #include "policies/engine/quantity.h"
 
 namespace sallyport::policy {
@@ -72,6 +73,8 @@ void read_shared(const YamlEntry& entry, Limits& limits, Reporter& reporter) {
 }
 
 }  // namespace
+
+std::vector<KeyTable> limit_keys() { return {kLimits, kRuleConnections, kTaskConnections, kBudgets, kDns}; }
 
 Limits read_limits(const YamlNode& node, Scheme scheme, Reporter& reporter) {
   Limits limits;

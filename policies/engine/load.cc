@@ -6,8 +6,10 @@
 
 #include "policies/engine/ceiling_checks.h"
 #include "policies/engine/key_table.h"
+#include "policies/engine/language_keys.h"
 #include "policies/engine/limits_reader.h"
 #include "policies/engine/policy_builder.h"
+#include "policies/engine/relay_check.h"
 #include "policies/engine/rule_checks.h"
 #include "policies/engine/rule_reader.h"
 #include "policies/engine/settings_reader.h"
@@ -164,6 +166,7 @@ class Loading {
       identify(*read);
     }
     place.index = static_cast<std::uint32_t>(builder_.rules().size());
+    check_relay(read->rule, read->terms, read->at, reporter_);
     check_covered(builder_, read->rule, read->terms, read->at, reporter_);
     places_.push_back(read->at);
     builder_.add(std::move(read->rule), std::move(read->terms));
@@ -191,6 +194,8 @@ class Loading {
 };
 
 }  // namespace
+
+KeyTable policy_keys() noexcept { return kPolicy; }
 
 LoadOutcome load(std::string_view text, std::string_view file_name, const LoadOptions& options) {
   return Loading(text, file_name, options).run();

@@ -7,6 +7,7 @@
 
 #include "core/base/escape.h"
 #include "policies/engine/key_table.h"
+#include "policies/engine/language_keys.h"
 #include "policies/engine/media_type.h"
 #include "policies/engine/percent.h"
 #include "policies/engine/quantity.h"
@@ -196,6 +197,8 @@ bool read_content_type(const YamlNode& node, std::vector<std::string>& out, Repo
 }
 
 }  // namespace
+
+KeyTable query_value_keys() noexcept { return kValue; }
 
 std::optional<QueryPattern> read_query(const YamlNode& node, Reporter& reporter) {
   auto refuse = [&](std::string message, Text read, std::string advice) {

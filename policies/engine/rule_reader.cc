@@ -6,6 +6,7 @@
 #include "policies/engine/destination_reader.h"
 #include "policies/engine/dns_reader.h"
 #include "policies/engine/key_table.h"
+#include "policies/engine/language_keys.h"
 #include "policies/engine/limits_reader.h"
 #include "policies/engine/request_terms_reader.h"
 
@@ -140,6 +141,8 @@ const YamlEntry* action_of(const YamlNode& node, Reporter& reporter) {
 }
 
 }  // namespace
+
+KeyTable rule_keys() noexcept { return kRule; }
 
 std::optional<ReadRule> read_rule(const YamlNode& node, std::uint32_t index, std::string_view task, Reporter& reporter) {
   if (!node.is_map()) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "policies/engine/key_table.h"
+#include "policies/engine/language_keys.h"
 #include "policies/engine/quantity.h"
 
 namespace sallyport::policy {
@@ -24,6 +25,8 @@ bool is_name(Text text) {
 }
 
 }  // namespace
+
+KeyTable on_denial_keys() noexcept { return kOnDenial; }
 
 std::optional<Label> label_of(Text text) {
   auto slash = text.find('/');

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "policies/engine/key_table.h"
+#include "policies/engine/language_keys.h"
 
 namespace sallyport::policy {
 namespace {
@@ -76,6 +77,8 @@ class TestReading {
 };
 
 }  // namespace
+
+KeyTable test_keys() noexcept { return kTest; }
 
 std::vector<PolicyTest> read_tests(const YamlNode& node, Reporter& reporter) {
   std::vector<PolicyTest> tests;
