@@ -1,5 +1,7 @@
 #include "control/audit/journal.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "control/audit_log/line.h"
@@ -23,9 +25,14 @@ void append_number(std::string& out, std::uint64_t value) {
 }
 
 void append_key(std::string& out, std::string_view key) {
-  out += ",\"";
-  out += key;
-  out += "\":";
+  std::array<char, 40> piece;
+  auto size = std::min(key.size(), piece.size() - 4);
+  piece[0] = ',';
+  piece[1] = '"';
+  key.copy(piece.data() + 2, size);
+  piece[size + 2] = '"';
+  piece[size + 3] = ':';
+  out.append(piece.data(), size + 4);
 }
 
 }  // namespace
@@ -60,9 +67,10 @@ void Journal::number(std::string_view key, std::uint64_t value) {
 void Journal::ring(std::uint64_t ring) {
   static constexpr char kDigits[] = "0123456789abcdef";
   append_key(pending_, "ring");
-  pending_ += '"';
-  for (int shift = 60; shift >= 0; shift -= 4) pending_ += kDigits[ring >> shift & 15];
-  pending_ += '"';
+  std::array<char, 18> text;
+  text.front() = text.back() = '"';
+  for (std::size_t i = 1; i <= 16; ++i) text[i] = kDigits[ring >> (64 - 4 * i) & 15];
+  pending_.append(text.data(), text.size());
 }
 
 void Journal::record(const audit::DecodedRecord& record) {

@@ -6,11 +6,10 @@ namespace sallyport::audit_log {
 
 std::string to_hex(const Hash& hash) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * hash.size());
-  for (std::uint8_t byte : hash) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
+  std::string text(2 * hash.size(), '0');
+  for (std::size_t i = 0; i < hash.size(); ++i) {
+    text[2 * i] = kDigits[hash[i] >> 4];
+    text[2 * i + 1] = kDigits[hash[i] & 15];
   }
   return text;
 }

@@ -12,6 +12,8 @@ void append_hex(std::string& out, unsigned char byte) {
   out += kHex[byte & 15];
 }
 
+bool stands_for_itself(char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; }
+
 void append_unit(std::string& out, std::uint32_t unit) {
   out += "\\u";
   append_hex(out, static_cast<unsigned char>(unit >> 8));
@@ -58,11 +60,15 @@ void append_json(std::string& out, std::string_view hostile, std::size_t max) {
   bool cut = hostile.size() > max;
   std::string_view text = hostile.substr(0, max);
   for (std::size_t i = 0; i < text.size();) {
+    // Nearly all text stands for itself: it goes in one piece.
+    std::size_t plain = i;
+    while (plain < text.size() && stands_for_itself(text[plain])) ++plain;
+    out.append(text, i, plain - i);
+    i = plain;
+    if (i == text.size()) break;
     auto byte = static_cast<unsigned char>(text[i]);
     if (byte == '"' || byte == '\\') {
       out += '\\';
-      out += text[i++];
-    } else if (byte >= 0x20 && byte < 0x7f) {
       out += text[i++];
     } else if (byte < 0x20 || byte == 0x7f) {
       append_unit(out, byte);

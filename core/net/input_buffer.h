@@ -28,6 +28,11 @@ class InputBuffer {
     if (end_ == capacity_) make_room();
     return {data_.get() + end_, capacity_ - end_};
   }
+  // Makes room for `count` more bytes, or as many as the bound allows: for whoever knows what is coming.
+  void reserve(std::size_t count) {
+    auto wanted = std::min(bound_, size() + count);
+    if (capacity_ - begin_ < wanted) grow(wanted);
+  }
   void filled(std::size_t count) noexcept { end_ += count; }
   void consume(std::size_t count) noexcept {
     begin_ += count;
@@ -53,11 +58,15 @@ class InputBuffer {
       return;
     }
     auto grown = std::min(bound_, std::max(initial_, capacity_ * 2));
-    if (grown == capacity_) return;
-    auto larger = std::make_unique_for_overwrite<char[]>(grown);
-    if (end_ > 0) std::memcpy(larger.get(), data_.get(), end_);
+    if (grown != capacity_) grow(grown);
+  }
+  void grow(std::size_t capacity) {
+    auto larger = std::make_unique_for_overwrite<char[]>(capacity);
+    if (!empty()) std::memcpy(larger.get(), data_.get() + begin_, size());
     data_ = std::move(larger);
-    capacity_ = grown;
+    end_ -= begin_;
+    begin_ = 0;
+    capacity_ = capacity;
   }
 
   std::size_t bound_, initial_;

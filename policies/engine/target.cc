@@ -21,6 +21,12 @@ std::string Target::text() const {
   return address()->text();
 }
 
+std::string_view Target::text(std::string& scratch) const {
+  if (const HostName* name = host()) return name->text();
+  scratch = text();
+  return scratch;
+}
+
 std::string Target::authority(Port port) const {
   bool bracketed = address() != nullptr && !address()->is_v4();
   std::string out = bracketed ? "[" + text() + "]" : text();

@@ -27,6 +27,8 @@ class Target {
 
   // "api.example", "192.0.2.1", "2001:db8::1" (no brackets).
   std::string text() const;
+  // The same; a name is not copied, the text of an address is kept in `scratch`.
+  std::string_view text(std::string& scratch) const;
   // As it stands in an authority: "api.example:80", "[2001:db8::1]:80".
   std::string authority(Port port) const;
 

@@ -38,8 +38,10 @@ Awaitable<bool> Exchange::exchange_once() {
   }
   use_connection();
   // A failed write is no answer yet: the upstream may have answered before it closed, and reading tells.
-  auto sending = send_head();
-  (void)co_await std::move(sending);
+  if (!send_head_now()) {
+    auto sending = send_rest_of_head();
+    (void)co_await std::move(sending);
+  }
   if (!body_done_) {
     body_joined_ = false;
     if (auto spawned = task_.scope().spawn(pump_body_then_tell()); !spawned) {
@@ -68,15 +70,22 @@ Awaitable<bool> Exchange::prepare_retry() {
   co_return true;
 }
 
-Awaitable<bool> Exchange::attempt() {
-  if (fault_) co_return false;
-  touch();
+// Before anything goes upstream: what may wait for the client or for the ledger.
+Awaitable<bool> Exchange::prepare() {
   if (form_ != FormBody::kNo) {
     auto checking = check_form();
     if (!co_await std::move(checking)) co_return false;
   }
   auto reserving = reserve_upload();
-  if (!co_await std::move(reserving)) co_return false;
+  co_return co_await std::move(reserving);
+}
+
+Awaitable<bool> Exchange::attempt() {
+  touch();
+  if (form_ != FormBody::kNo || !reserve_upload_now()) {
+    auto preparing = prepare();
+    if (!co_await std::move(preparing)) co_return false;
+  }
   auto exchanging = exchange_once();
   if (co_await std::move(exchanging)) co_return true;
   if (!may_retry()) co_return false;
@@ -87,8 +96,11 @@ Awaitable<bool> Exchange::attempt() {
 }
 
 Awaitable<bool> Exchange::run() {
-  auto attempting = attempt();
-  bool done = co_await std::move(attempting);
+  bool done = false;
+  if (!fault_) {
+    auto attempting = attempt();
+    done = co_await std::move(attempting);
+  }
   bool usable = false;
   if (!done) {
     // Said first: joining the body ends the way to the client.
@@ -106,7 +118,7 @@ Awaitable<bool> Exchange::run() {
     upstream_.reset();
     co_return usable;
   }
-  if (response_.keep_alive && body_done_ && !discard_body_ && !download_cut_) task_.pool().give_back(destination_, std::move(upstream_));
+  if (response_.keep_alive && body_done_ && !discard_body_ && !download_cut_) task_.pool().give_back(std::move(upstream_));
   co_return client_keep_alive_ && body_done_;
 }
 
@@ -173,7 +185,8 @@ Result<audit::Sequence> Exchange::record_request(std::string_view error) {
   audit::RecordBuilder r(audit::RecordKind::kRequest, task_.id());
   r.text(FieldId::kDecisionId, decision_id_).number(FieldId::kConnectionId, client_.id());
   r.text(FieldId::kRule, destination_.rule().id).text(FieldId::kMethod, method_).text(FieldId::kPath, target_);
-  r.text(FieldId::kNameUsed, destination_.target().text()).number(FieldId::kPort, destination_.port().value());
+  std::string address;
+  r.text(FieldId::kNameUsed, destination_.target().text(address)).number(FieldId::kPort, destination_.port().value());
   if (upstream_) r.text(FieldId::kAddressDialled, upstream_->address);
   r.number(FieldId::kStatus, response_.status).number(FieldId::kBytesUp, up_).number(FieldId::kBytesDown, down_);
   r.number(FieldId::kDurationUs, static_cast<std::uint64_t>(duration));

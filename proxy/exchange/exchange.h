@@ -35,7 +35,7 @@ class Exchange {
   // Largest form that is read for its keys before it goes on.
   static constexpr std::size_t kMaxForm = 64 * 1024;
 
-  // `verdict` is an allowing one. `head` is read here and not later. `target` is the canonical origin-form. `decision_id`: what
+  // `verdict` is an allowing one and outlives the exchange. `head` is read here and not later. `target` is the canonical origin-form. `decision_id`: what
   // the audit log has it under. `buffers` outlive the exchange; nobody else uses them meanwhile.
   Exchange(ClientConnection& client, const policy::HttpVerdict& verdict, const http::RequestHead& head,
            const policy::CanonicalTarget& target, std::string decision_id, ExchangeBuffers& buffers);
@@ -52,17 +52,22 @@ class Exchange {
   // Request side.
   Result<void> write_head(const http::RequestHead& head);
   Awaitable<bool> check_form();
+  Awaitable<bool> prepare();
+  bool reserve_upload_now();
   Awaitable<bool> reserve_upload();
   bool take_kept_connection();
   Awaitable<bool> dial();
   void use_connection() noexcept;
-  Awaitable<bool> send_head();
+  bool send_head_now();
+  Awaitable<bool> send_rest_of_head();
   Awaitable<void> pump_body();
   Awaitable<void> pump_body_then_tell();
   Awaitable<bool> pump_length();
   Awaitable<bool> pump_chunked();
   Awaitable<bool> send_chunk(std::string_view data);
-  Awaitable<bool> to_upstream(std::string_view first, std::string_view second = {});
+  Awaitable<bool> to_upstream(std::string_view data);
+  void charge_upload(std::size_t size) noexcept;
+  void take_body(std::size_t size);
   Awaitable<void> join_body();
 
   // Response side.
@@ -76,6 +81,7 @@ class Exchange {
   Awaitable<bool> relay_chunked();
   Awaitable<bool> relay_until_close();
   void append_body(std::string_view data);
+  bool flush_now(std::string_view& data);
   Awaitable<bool> flush(std::string_view data = {});
   Awaitable<bool> finish(std::string_view last = {});
   Awaitable<Result<std::size_t>> read_upstream();
@@ -93,7 +99,7 @@ class Exchange {
   ClientConnection& client_;
   Task& task_;
   std::shared_ptr<const policy::CompiledPolicy> policy_;  // keeps the rule's id alive
-  policy::ApprovedDestination destination_;
+  const policy::ApprovedDestination& destination_;
   LimitSet limits_;
   Clock::time_point started_ = Clock::now();
   Clock::time_point touched_{};
@@ -109,6 +115,7 @@ class Exchange {
   bool asks_continue_ = false;     // for the form: here, not upstream
 
   std::unique_ptr<UpstreamConnection> upstream_;
+  std::size_t head_sent_ = 0;      // of the request's head, in bytes
   std::uint64_t reserved_up_ = 0;  // taken of the upload allowance, not yet written
   std::uint64_t up_ = 0, down_ = 0;
   bool body_done_ = true, body_joined_ = true, discard_body_ = false;

@@ -63,6 +63,14 @@ Awaitable<bool> Exchange::check_form() {
   co_return true;
 }
 
+bool Exchange::reserve_upload_now() {
+  if (request_body_.has_body()) return false;
+  std::uint64_t want = request_text_.size();
+  if (limits_.on_hand(Resource::kUpload) < want) return false;
+  reserved_up_ = limits_.take_now(Resource::kUpload, want);
+  return true;
+}
+
 // A body of stated length is reserved whole, so that one that cannot fit is refused before anything is dialled (budget-002).
 Awaitable<bool> Exchange::reserve_upload() {
   std::uint64_t want = request_text_.size();
@@ -100,27 +108,45 @@ void Exchange::use_connection() noexcept {
   client_.end_at(task_.connection_deadline(destination_.rule(), upstream_->dialled_at), ClientConnection::Ends::kUpstream);
 }
 
-Awaitable<bool> Exchange::to_upstream(std::string_view first, std::string_view second) {
-  auto size = first.size() + second.size();
+// What was handed to the kernel may have left: it stays charged.
+void Exchange::charge_upload(std::size_t size) noexcept {
   reserved_up_ -= std::min<std::uint64_t>(reserved_up_, size);
-  up_ += size;  // what was handed to the kernel may have left: it stays charged
-  auto writing = upstream_->stream->write_all(first, second);
+  up_ += size;
+}
+
+Awaitable<bool> Exchange::to_upstream(std::string_view data) {
+  charge_upload(data.size());
+  auto writing = upstream_->stream->write_all(data);
   auto written = co_await std::move(writing);
   // What is only read to be dropped has a short deadline of its own, which must not move.
   if (!discard_body_) touch();
   co_return written.has_value();
 }
 
-// The head, and with it what has already arrived of a body of stated length.
-Awaitable<bool> Exchange::send_head() {
+// The head, and with it what has already arrived of a body of stated length. True once all of it has gone out.
+bool Exchange::send_head_now() {
+  auto& input = client_.input();
   std::string_view body;
   if (request_body_.kind == http::FramingKind::kLength)
-    body = client_.input().view().substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(request_body_.length, client_.input().size())));
-  auto sending = to_upstream(request_text_, body);
-  bool sent = co_await std::move(sending);
-  request_body_.length -= body.size();
-  client_.input().consume(body.size());
+    body = input.view().substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(request_body_.length, input.size())));
+  auto sent = upstream_->stream->write_now(request_text_, body);
+  head_sent_ = std::min(sent, request_text_.size());
+  take_body(sent - head_sent_);
+  charge_upload(sent);
+  return head_sent_ == request_text_.size() && sent == request_text_.size() + body.size();
+}
+
+void Exchange::take_body(std::size_t size) {
+  request_body_.length -= size;
+  client_.input().consume(size);
   if (request_body_.kind == http::FramingKind::kLength && request_body_.length == 0) body_done_ = true;
+}
+
+// The body, if some of it is here, goes on as any body does.
+Awaitable<bool> Exchange::send_rest_of_head() {
+  auto sending = to_upstream(std::string_view(request_text_).substr(head_sent_));
+  bool sent = co_await std::move(sending);
+  head_sent_ = request_text_.size();
   co_return sent;
 }
 

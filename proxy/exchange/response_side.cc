@@ -78,13 +78,23 @@ Awaitable<bool> Exchange::pass_interim() {
   co_return co_await std::move(flushing);
 }
 
-Awaitable<bool> Exchange::flush(std::string_view data) {
-  if (out_.empty() && data.empty()) co_return true;
+// True once all of it has gone out; `data` is what follows what is in out_, and becomes what is still to be written.
+bool Exchange::flush_now(std::string_view& data) {
   // One piece is cheaper to send than two, as long as it is small.
   if (!out_.empty() && data.size() <= kCopied) {
     out_ += data;
     data = {};
   }
+  auto sent = out_.empty() ? client_.stream().write_now(data) : client_.stream().write_now(out_, data);
+  if (sent > 0) touch();
+  auto of_head = std::min(sent, out_.size());
+  out_.erase(0, of_head);
+  data.remove_prefix(sent - of_head);
+  return out_.empty() && data.empty();
+}
+
+Awaitable<bool> Exchange::flush(std::string_view data) {
+  if ((out_.empty() && data.empty()) || flush_now(data)) co_return true;
   auto writing = out_.empty() ? client_.stream().write_all(data) : client_.stream().write_all(out_, data);
   auto written = co_await std::move(writing);
   out_.clear();
@@ -114,6 +124,14 @@ Awaitable<bool> Exchange::relay_response() {
       co_return co_await std::move(finishing);
     }
     case http::FramingKind::kLength: {
+      // Mostly it is all here.
+      auto length = static_cast<std::size_t>(response_.body.length);
+      if (upstream_->input.size() >= length) {
+        auto finishing = finish(upstream_->input.view().substr(0, length));
+        bool finished = co_await std::move(finishing);
+        upstream_->input.consume(length);
+        co_return finished;
+      }
       auto relaying = relay_length(response_.body.length);
       co_return co_await std::move(relaying);
     }
@@ -145,6 +163,7 @@ Awaitable<bool> Exchange::relay_length(std::uint64_t left) {
       left -= data.size();
       input.consume(data.size());
     }
+    input.reserve(static_cast<std::size_t>(std::min<std::uint64_t>(left, kReadAhead)));
     auto reading = read_upstream();
     auto got = co_await std::move(reading);
     if (!got || got.value() == 0) co_return fail_with(ReasonCode::kUpstreamClosed, "the response ended early");
@@ -221,6 +240,7 @@ Awaitable<bool> Exchange::finish(std::string_view last) {
   auto on_file = co_await std::move(waiting);
   if (!on_file) co_return fail_with(ReasonCode::kAuditUnavailable, on_file.error().detail);
   begin_answer();
+  if (flush_now(last)) co_return true;
   auto flushing = flush(last);
   co_return co_await std::move(flushing);
 }

@@ -5,6 +5,14 @@
 namespace sallyport::proxy {
 
 DestinationUse& Destinations::of(const policy::Target& target, Port port) {
+  if (last_use_ != nullptr && last_port_ == port && last_target_ == target) return *last_use_;
+  last_use_ = &find(target, port);
+  last_target_ = target;
+  last_port_ = port;
+  return *last_use_;
+}
+
+DestinationUse& Destinations::find(const policy::Target& target, Port port) {
   std::string key = target.authority(port);
   auto found = named_.find(key);
   if (found != named_.end()) return found->second;
@@ -28,6 +36,7 @@ void Destinations::deny(const policy::Target& target, Port port) {
 bool Destinations::make_room() {
   auto unused = std::ranges::find_if(named_, [](const auto& entry) { return entry.second.requests == 0 && entry.second.connections == 0; });
   if (unused == named_.end()) return false;
+  last_use_ = nullptr;
   others_.denied += unused->second.denied;
   others_.bytes_up += unused->second.bytes_up;
   others_.bytes_down += unused->second.bytes_down;

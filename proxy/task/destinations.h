@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -31,10 +32,15 @@ class Destinations {
   DestinationUse total() const noexcept;
 
  private:
+  DestinationUse& find(const policy::Target& target, Port port);
   bool make_room();
 
   std::unordered_map<std::string, DestinationUse> named_;  // by authority
   DestinationUse others_;
+  // Whom the last call was for: mostly the next one is for the same. Points into named_ or to others_.
+  std::optional<policy::Target> last_target_;
+  Port last_port_ = Port::of(1);
+  DestinationUse* last_use_ = nullptr;
 };
 
 }  // namespace sallyport::proxy

@@ -154,7 +154,8 @@ Result<RecordedDecision> Task::record(const Decision& d) {
   if (d.connection != 0) r.number(FieldId::kConnectionId, d.connection);
   if (d.rule) r.text(FieldId::kRule, d.rule->id);
   if (d.nearest) r.text(FieldId::kNearestRule, d.nearest->id);
-  if (d.target) r.text(FieldId::kNameUsed, d.target->text());
+  std::string address;
+  if (d.target) r.text(FieldId::kNameUsed, d.target->text(address));
   if (!d.asked.empty()) r.text(FieldId::kNameAsked, d.asked);
   if (d.port != 0) r.number(FieldId::kPort, d.port);
   if (!d.destination.empty()) r.text(FieldId::kDestination, d.destination);

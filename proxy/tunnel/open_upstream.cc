@@ -23,6 +23,9 @@ Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::
   if (!outcome) co_return OpenedUpstream{nullptr, std::move(outcome.failure), false};
   if (task.phase() == Task::Phase::kEnded) co_return OpenedUpstream{nullptr, {ReasonCode::kTaskEnded, ""}, false};
   auto connection = std::make_unique<UpstreamConnection>();
+  connection->target = destination.target();
+  connection->port = destination.port();
+  connection->rule = destination.rule().index;
   connection->stream = std::move(outcome.dialled.stream);
   connection->endpoint = outcome.dialled.endpoint;
   connection->address = connection->endpoint.text();

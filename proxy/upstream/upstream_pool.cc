@@ -14,7 +14,8 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::take(const policy::ApprovedDes
   auto now = Clock::now();
   for (std::size_t i = kept_.size(); i-- > 0;) {
     Kept& kept = kept_[i];
-    if (kept.rule != destination.rule().index || kept.port != destination.port() || kept.target != destination.target()) continue;
+    const UpstreamConnection& candidate = *kept.connection;
+    if (candidate.rule != destination.rule().index || candidate.port != destination.port() || candidate.target != destination.target()) continue;
     bool fit = is_fit(kept, now);
     auto connection = std::move(kept.connection);
     kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -25,12 +26,12 @@ std::unique_ptr<UpstreamConnection> UpstreamPool::take(const policy::ApprovedDes
   return nullptr;
 }
 
-void UpstreamPool::give_back(const policy::ApprovedDestination& destination, std::unique_ptr<UpstreamConnection> connection) {
+void UpstreamPool::give_back(std::unique_ptr<UpstreamConnection> connection) {
   auto now = Clock::now();
   if (kept_.size() >= kMaxIdle || now - swept_ >= kMaxIdleTime) drop_stale(now);
   if (kept_.size() >= kMaxIdle || !connection->input.empty()) return;
   connection->input.shrink();
-  kept_.push_back({destination.rule().index, destination.port(), destination.target(), std::move(connection), now});
+  kept_.push_back({std::move(connection), now});
 }
 
 void UpstreamPool::drop_stale(Clock::time_point now) noexcept {

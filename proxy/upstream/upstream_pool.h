@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,10 @@ struct UpstreamConnection {
   bool reused = false;
   net::InputBuffer input{64 * 1024};
   ConnectionSlot slot;
+  // What it was dialled for.
+  std::optional<policy::Target> target;
+  Port port = Port::of(1);
+  std::uint32_t rule = 0;
 };
 
 class UpstreamPool {
@@ -58,7 +63,7 @@ class UpstreamPool {
 
   // Null when there is none that fits.
   std::unique_ptr<UpstreamConnection> take(const policy::ApprovedDestination& destination);
-  void give_back(const policy::ApprovedDestination& destination, std::unique_ptr<UpstreamConnection> connection);
+  void give_back(std::unique_ptr<UpstreamConnection> connection);
   void drop_stale(Clock::time_point now) noexcept;
   // True if an idle connection could be closed to make room.
   bool drop_one() noexcept;
@@ -67,9 +72,6 @@ class UpstreamPool {
 
  private:
   struct Kept {
-    std::uint32_t rule;
-    Port port;
-    policy::Target target;
     std::unique_ptr<UpstreamConnection> connection;
     Clock::time_point since;
   };
