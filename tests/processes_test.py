@@ -245,6 +245,40 @@ def test_a_stopped_audit_process_stalls_responses(lab, sallyport, user):
     settled(lab)
 
 
+@pytest.mark.parametrize("answer", [b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n", b"Connection: close\r\n\r\nhello"], ids=["chunked", "close"])
+def test_the_last_byte_also_waits_where_only_the_end_of_the_connection_ends_the_answer(lab, sallyport, answer):
+    lab.script(80, b"HTTP/1.1 200 OK\r\n" + answer, after="close")
+    code = r"""
+import os, socket, time
+s = socket.create_connection(("127.0.0.1", 3128)); s.settimeout(1)
+print(1, flush=True)
+while not os.path.exists("/workspace/go"): time.sleep(0.02)
+s.sendall(b"GET http://raw.test/ HTTP/1.0\r\n\r\n"); got = b""
+try:
+    while True: got += s.recv(100) or exit("ended")
+except TimeoutError: print(int(b"hello" in got), flush=True)
+s.settimeout(10)
+while piece := s.recv(100): got += piece
+print(int(got.endswith(b"\r\n\r\nhello")), flush=True)
+"""
+    workspace = state_of(None)
+    try:
+        run = sallyport.start([*PYTHON, code], policy=POLICY + "  - allow: http://raw.test/**\n", options=["--quiet", "--workspace", workspace])
+        assert until(lambda: lines(run)) == [1], run.output()
+        audit = run.processes()["sallyport-audit"][0]
+        os.kill(audit, signal.SIGSTOP)
+        try:
+            (workspace / "go").touch()
+            assert until(lambda: len(lines(run)) > 1), run.output()
+        finally:
+            os.kill(audit, signal.SIGCONT)
+        done = run.wait(20)
+    finally:
+        shutil.rmtree(workspace)
+    assert [json.loads(line) for line in done.stdout.splitlines()] == [1, 0, 1], done
+    settled(lab)
+
+
 @USERS
 @pytest.mark.parametrize("daemon", ["sallyport-proxy", "sallyport-audit"])
 def test_a_killed_daemon_ends_the_run_and_opens_nothing(lab, sallyport, user, daemon):  # lifecycle-006, launcher-008

@@ -82,6 +82,7 @@ class Exchange {
   Awaitable<bool> relay_until_close();
   void append_body(std::string_view data);
   bool flush_now(std::string_view& data);
+  Awaitable<bool> flush_inner();
   Awaitable<bool> flush(std::string_view data = {});
   Awaitable<bool> finish(std::string_view last = {});
   Awaitable<Result<std::size_t>> read_upstream();

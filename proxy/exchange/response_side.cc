@@ -102,6 +102,20 @@ Awaitable<bool> Exchange::flush(std::string_view data) {
   co_return written.has_value();
 }
 
+// What is not the end of the answer for sure. To a client that takes the end of the connection for it, any byte might be the last.
+Awaitable<bool> Exchange::flush_inner() {
+  if (client_body_.kind != http::FramingKind::kUntilClose) {
+    auto flushing = flush();
+    co_return co_await std::move(flushing);
+  }
+  char last = out_.back();
+  out_.pop_back();
+  auto flushing = flush();
+  bool flushed = co_await std::move(flushing);
+  out_ = last;
+  co_return flushed;
+}
+
 Awaitable<bool> Exchange::relay_response() {
   client_body_ = http::client_framing(response_.body, client_minor_);
   bool keep = client_keep_alive_ && body_done_;
@@ -192,7 +206,7 @@ Awaitable<bool> Exchange::relay_chunked() {
     if (step.state == http::ChunkDecoder::State::kData && out_.size() < kReadAhead) continue;
     if (step.state == http::ChunkDecoder::State::kNeedMore || out_.size() >= kReadAhead) {
       begin_answer();
-      auto flushing = flush();
+      auto flushing = flush_inner();
       if (!co_await std::move(flushing)) co_return false;
     }
     if (step.state == http::ChunkDecoder::State::kData) continue;
