@@ -8,8 +8,11 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "control/recorded_decisions/audit_decisions.h"
+#include "control/recorded_decisions/refusals.h"
 #include "control/task/attach.h"
 #include "control/task/exit_code.h"
+#include "control/task/observe.h"
 #include "control/task/state_directory.h"
 #include "core/sys/namespaces.h"
 #include "core/sys/signals.h"
@@ -65,6 +68,7 @@ class Run {
   void take_appliance_events();
   void end();
   void summarise_network(const proxy::api::TaskEnded& ended);
+  void summarise_refusals();
   int report();
   int exit_code() const;
   launcher::SandboxSpec spec(const std::string& state_path) const;
@@ -109,6 +113,11 @@ Result<void> Run::start() {
   config_ = std::move(config);
   BOOST_OUTCOME_TRY(auto policy, read_task_policy(options_.policy, config_, id_));
   policy_ = std::move(policy);
+  if (options_.observe) {
+    BOOST_OUTCOME_TRY(policy_, observing(std::move(policy_)));
+    std::fputs("sallyport: OBSERVING: a dry run. The policy holds and nothing more passes; what it refuses is recorded in full, and names that it\n"
+               "sallyport: denies are answered, so that what the task would ask there is seen.\n", stderr);
+  }
   auto deadline = Deadline::after(kStartTime);
   BOOST_OUTCOME_TRY(auto state, state_directory(options_.state, id_));
   state_.emplace(std::move(state));
@@ -130,6 +139,7 @@ Result<void> Run::start_command(Deadline deadline) {
   if (cancelled_) return fail(ErrorKind::kUnavailable, "cancelled before the command was started");
   audit::RecordBuilder record(audit::RecordKind::kTaskStarted, id_);
   record.text(audit::FieldId::kPolicy, policy_.policy->label()).text(audit::FieldId::kPolicyHash, policy_.policy->sha256());
+  if (options_.observe) record.text(audit::FieldId::kOutcome, "observing");
   BOOST_OUTCOME_TRY(appliance_->append_record(record, deadline));
   BOOST_OUTCOME_TRY(appliance_->run_task(id_, deadline));
   BOOST_OUTCOME_TRY(auto relay, launcher::StdioRelay::start(sandbox_->take_stdio(), {}));
@@ -237,6 +247,16 @@ void Run::summarise_network(const proxy::api::TaskEnded& ended) {
     receipt_.network.push_back({"other destinations", {}, requests > 0 ? requests : connections, 0, up, down, {}});
 }
 
+// Out of the finished audit log: all that was refused is there, counted, whatever the proxy still remembers.
+void Run::summarise_refusals() {
+  auto log = read_decisions(appliance_->audit_path(), id_.text());
+  if (!log) return;
+  auto refusals = most_refused(log.value().decisions);
+  receipt_.refused_kinds = refusals.kinds;
+  for (auto& refusal : refusals.most)
+    receipt_.refused.push_back({std::move(refusal.what), std::move(refusal.reason), refusal.count, std::move(refusal.rule)});
+}
+
 // Every end takes the same path: stop the process tree, stop capture, destroy the writable layer, write the receipt.
 void Run::end() {
   auto deadline = Deadline::after(kEndTime);
@@ -271,6 +291,7 @@ void Run::end() {
   auto logged = appliance_->end_task_log(id_, Deadline::after(seconds(5)));
   step("write the task's audit log", logged ? Result<void>(success()) : Result<void>(fail(logged.error())));
   if (!logged) return;
+  summarise_refusals();
   auto hex = [](const std::string& bytes) {
     std::string out;
     for (char c : bytes) {
@@ -312,6 +333,7 @@ int Run::report() {
   receipt_.command = options_.argv;
   if (options_.workspace) receipt_.inputs.push_back(*options_.workspace);
   std::ranges::copy(options_.read_only, std::back_inserter(receipt_.inputs));
+  receipt_.observed = options_.observe;
   receipt_.ended = std::chrono::system_clock::now();
   receipt_.outcome = ending_.outcome;
   receipt_.limit = ending_.limit;
@@ -331,6 +353,9 @@ int Run::report() {
     if (!path.empty()) std::fprintf(stderr, "receipt: %s\n", path.c_str());
     if (appliance_) std::fprintf(stderr, "audit log: %s\n", appliance_->audit_path().c_str());
   }
+  if (options_.observe && appliance_)
+    std::fprintf(stderr, "sallyport: OBSERVED: %llu different things were refused. Rules for them: sallyport policy suggest --denied-only %s\n",
+                 static_cast<unsigned long long>(receipt_.refused_kinds), appliance_->audit_path().c_str());
   return receipt_.exit_code;
 }
 

@@ -16,6 +16,7 @@ struct RunOptions {
   std::string libexec;
   bool json = false;   // the receipt as JSON on standard output at the end
   bool quiet = false;  // no summary
+  bool observe = false;  // see observe.h
 };
 
 // Runs it and returns the exit status: the command's own, or one of exit_code.h. Messages go to standard error.

@@ -91,6 +91,13 @@ json network_part(std::vector<DestinationSummary> destinations) {
   return out;
 }
 
+json refused_part(const std::vector<RefusalSummary>& refused) {
+  json out = json::array();
+  for (const auto& one : refused)
+    out.push_back({{"what", json_text(one.what)}, {"reason", json_text(one.reason)}, {"count", one.count}, {"rule", json_text(one.rule)}});
+  return out;
+}
+
 json audit_part(const std::optional<AuditRecordRef>& record) {
   if (!record) return nullptr;
   return {{"sequence", record->sequence}, {"hash", json_text(record->hash)}};
@@ -150,6 +157,9 @@ std::string receipt_json(const Receipt& receipt) {
         {"stderr_bytes", receipt.stderr_bytes},
         {"truncated", receipt.output_truncated}}},
       {"network", network_part(receipt.network)},
+      {"refused", refused_part(receipt.refused)},
+      {"refused_kinds", receipt.refused_kinds},
+      {"observed", receipt.observed},
       {"audit", {{"first", audit_part(receipt.audit_first)}, {"last", audit_part(receipt.audit_last)}}},
       {"cleanup", cleanup_part(receipt.cleanup)},
   };

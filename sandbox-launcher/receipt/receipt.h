@@ -31,6 +31,14 @@ struct DestinationSummary {
   std::string reason;  // of the last denial, a policy::ReasonCode text; may be empty
 };
 
+// A request that the policy refused.
+struct RefusalSummary {
+  std::string what;    // "GET http://denied.test/x"
+  std::string reason;  // a policy::ReasonCode as text
+  std::uint64_t count = 0;
+  std::string rule;    // the rule line that would allow it and nothing else; empty where none can
+};
+
 struct AuditRecordRef {
   std::uint64_t sequence = 0;
   std::string hash;  // hexadecimal
@@ -56,6 +64,9 @@ struct Receipt {
   std::uint64_t stderr_bytes = 0;
   bool output_truncated = false;
   std::vector<DestinationSummary> network;  // receipt_json sorts it by destination
+  std::vector<RefusalSummary> refused;      // the most frequent first
+  std::uint64_t refused_kinds = 0;          // different ones in all, also those that are not listed
+  bool observed = false;                    // run with --observe
   std::optional<AuditRecordRef> audit_first;
   std::optional<AuditRecordRef> audit_last;
   std::vector<CleanupStep> cleanup;

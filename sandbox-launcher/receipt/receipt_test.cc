@@ -62,6 +62,22 @@ TEST(Receipt, SaysWhatHappenedAndThatItIsNotSigned) {
   EXPECT_EQ(document["command"]["sha256"].get<std::string>().size(), 64u);
 }
 
+TEST(Receipt, ListsWhatWasRefusedWithTheRuleThatWouldAllowIt) {
+  Receipt receipt = example();
+  receipt.refused = {{"GET http://a.test/x", "no_rule", 7, "- allow: GET http://a.test/x"}, {"tls://\x1b[2J", "denied_by_rule", 1, ""}};
+  receipt.refused_kinds = 5;
+  json document = json::parse(receipt_json(receipt));
+  EXPECT_EQ(document["refused"][0]["count"], 7);
+  EXPECT_EQ(document["refused"][0]["rule"], "- allow: GET http://a.test/x");
+  EXPECT_EQ(document["refused_kinds"], 5);
+  auto summary = receipt_summary(receipt);
+  EXPECT_THAT(summary, HasSubstr("GET http://a.test/x (no_rule, 7 times)"));
+  EXPECT_THAT(summary, HasSubstr("would need  - allow: GET http://a.test/x"));
+  EXPECT_THAT(summary, HasSubstr("3 others"));
+  EXPECT_THAT(summary, Not(HasSubstr("\x1b")));
+  EXPECT_THAT(receipt_summary(example()), Not(HasSubstr("refused")));
+}
+
 TEST(Receipt, HasOneTextWhateverTheOrderOfItsDestinations) {
   Receipt a = example(), b = example();
   std::swap(b.network[0], b.network[1]);

@@ -67,6 +67,18 @@ std::string destinations(const Receipt& receipt, std::size_t max) {
   return out;
 }
 
+std::string refusals(const Receipt& receipt) {
+  std::string out;
+  for (const auto& one : receipt.refused) {
+    std::string count = one.count > 1 ? " (" + escape_text(one.reason, 60) + ", " + std::to_string(one.count) + " times)" : " (" + escape_text(one.reason, 60) + ")";
+    out += line(out.empty() ? "refused" : "", escape_text(one.what, 200) + count);
+    if (!one.rule.empty()) out += line("", "  would need  " + escape_text(one.rule, 300));
+  }
+  if (receipt.refused_kinds > receipt.refused.size())
+    out += line("", std::to_string(receipt.refused_kinds - receipt.refused.size()) + " others: sallyport policy suggest --denied-only AUDIT");
+  return out;
+}
+
 std::string cleanup_text(const std::vector<CleanupStep>& steps) {
   std::string failed;
   for (const auto& step : steps)
@@ -82,6 +94,7 @@ std::string receipt_summary(const Receipt& receipt, std::size_t max_destinations
   char duration[32];
   std::snprintf(duration, sizeof duration, "%.2f s", seconds < 0 ? 0.0 : seconds);
   std::string out = "task " + escape_text(receipt.task, 64) + " (receipt not signed)\n";
+  if (receipt.observed) out += line("observed", "a dry run: what the policy denies was refused and recorded");
   out += line("command", command_line(receipt.command));
   std::string policy =
       receipt.policy_name.empty() ? "none: everything is denied" : escape_text(receipt.policy_name, 80);
@@ -94,6 +107,7 @@ std::string receipt_summary(const Receipt& receipt, std::size_t max_destinations
   out += line("output", bytes_text(receipt.stdout_bytes) + " and " + bytes_text(receipt.stderr_bytes) + " of errors" +
                             (receipt.output_truncated ? ", truncated" : ""));
   out += destinations(receipt, max_destinations);
+  out += refusals(receipt);
   if (receipt.audit_first && receipt.audit_last)
     out += line("audit", "records " + std::to_string(receipt.audit_first->sequence) + " to " +
                              std::to_string(receipt.audit_last->sequence));
