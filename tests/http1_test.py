@@ -100,6 +100,16 @@ def test_malformed_requests_are_refused_and_nothing_leaves(lab, sallyport):
     assert lab.names_asked() == {"raw.test"}
 
 
+def test_what_is_no_http_at_all_is_told_apart_from_bad_http(lab, sallyport):
+    others = [b"SSH-2.0-OpenSSH_9.2\r\n", b"\x16\x03\x01\x00\x05hello", b"\x00\x00\x00\x08\x04\xd2\x16\x2f", b"EHLO\r\n", b"\r\nGET / HTTP/1.1\r\n\r\n"]
+    sends = [Send(data, to=to, seconds=3) for data in others for to in (PROXY, ("raw.test", 80))]
+    bad = [Send(b"GET http://raw.test/ HTTP/1.1\r\nHost : raw.test\r\n\r\n"), Send(b"GET / HTTP/3.0\r\nHost: raw.test\r\n\r\n", to=("raw.test", 80))]
+    replies = exchange(sallyport, POLICY, sends + bad, at_once=4)
+    assert [(r.status, r.problem()["reason"]) for r in replies[:-2]] == [(400, "not_http")] * len(sends), replies
+    assert [(r.status, r.problem()["reason"]) for r in replies[-2:]] == [(400, "malformed"), (505, "malformed")]
+    assert received(lab) == []
+
+
 def test_http1_003_004_what_is_well_formed_passes(lab, sallyport):
     """The accepting twins of the refusals above."""
     good = [request(b"Content-Length: 4\r\n", b"aaaa"), request(b"content-length:4\r\n", b"aaaa"),

@@ -586,7 +586,7 @@ def test_lifecycle_009_every_decision_leaves_a_record(lab, sallyport, states):
     cut = one("request", name_used="cdn-b.test")
     assert cut["error"] == "budget_download" and cut["bytes_down"] <= 65536, cut
     one("decision", verdict="deny", reason="malformed", client_form="explicit")
-    one("decision", verdict="deny", reason="malformed", client_form="caught", name_used="allowed.test", port=80)
+    one("decision", verdict="deny", reason="not_http", client_form="caught", name_used="allowed.test", port=80)
     assert [r["kind"] for r in records if r["kind"].startswith("task_")] == ["task_started", "task_ended"]
 
 

@@ -3,6 +3,7 @@
 #include "core/base/escape.h"
 #include "core/http/denial.h"
 #include "core/tls/alert.h"
+#include "proxy/client/first_bytes.h"
 
 namespace sallyport::proxy {
 namespace {
@@ -77,19 +78,6 @@ Awaitable<void> linger(ClientConnection& client) {
   }
 }
 
-enum class Looks { kUnknown, kHttp, kTls, kOther };
-
-// What the first bytes look like; kUnknown: too few to say.
-Looks classify(std::string_view bytes) {
-  if (bytes.empty()) return Looks::kUnknown;
-  if (bytes[0] == 0x16) return bytes.size() < 2 ? Looks::kUnknown : bytes[1] == 0x03 ? Looks::kTls : Looks::kOther;
-  for (std::size_t i = 0; i < bytes.size() && i < 32; ++i) {
-    if (bytes[i] == ' ') return i > 0 ? Looks::kHttp : Looks::kOther;
-    if (bytes[i] < 'A' || bytes[i] > 'Z') return Looks::kOther;
-  }
-  return bytes.size() >= 32 ? Looks::kOther : Looks::kUnknown;
-}
-
 Awaitable<Looks> read_and_classify(ClientConnection& client) {
   client.expect_until(Deadline::after(ClientConnection::kClassificationTime), Expired::kHeader);
   for (;;) {
@@ -136,6 +124,8 @@ std::uint16_t http_status(ReasonCode reason) noexcept {
     case ReasonCode::kBudgetDownload:
     case ReasonCode::kBudgetDuration:
     case ReasonCode::kBudgetWall:
+    case ReasonCode::kBudgetQueries:
+    case ReasonCode::kBudgetNames:
       return 429;
     case ReasonCode::kNameNotFound:
     case ReasonCode::kResolutionFailed:

@@ -1,6 +1,7 @@
 #include "proxy/exchange/http_session.h"
 
 #include "policies/engine/path.h"
+#include "proxy/client/first_bytes.h"
 #include "proxy/exchange/connect.h"
 #include "proxy/exchange/dns_over_https.h"
 #include "proxy/exchange/form_body.h"
@@ -72,7 +73,7 @@ Awaitable<bool> HttpSession::next_head() {
       co_return true;
     }
     if (parsed.state == http::ParseState::kRefused) {
-      auto reason = parsed.status == 421 ? ReasonCode::kHostMismatch : ReasonCode::kMalformed;
+      auto reason = reason_of(parsed);
       forget_head();
       auto refusing = refuse(reason, parsed.status, parsed.reason, true);
       co_await std::move(refusing);
@@ -134,6 +135,12 @@ bool HttpSession::is_internal(const Origin& origin) const {
 }
 
 void HttpSession::forget_head() { head_ = {}; }
+
+ReasonCode HttpSession::reason_of(const http::ParseResult& refused) {
+  if (refused.status == 421) return ReasonCode::kHostMismatch;
+  bool other = first_ && classify(client_.input().view()) != Looks::kHttp;
+  return other ? ReasonCode::kNotHttp : ReasonCode::kMalformed;
+}
 
 // What the policy says of the request at hand, and what it was: kept for as long as it is served.
 Result<void> HttpSession::judge() {

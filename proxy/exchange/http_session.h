@@ -34,6 +34,7 @@ class HttpSession {
   Awaitable<bool> refuse_judged(policy::ReasonCode reason);
   Result<RecordedDecision> record_judged();
   void forget_head();
+  policy::ReasonCode reason_of(const http::ParseResult& refused);
   Awaitable<bool> refuse(policy::ReasonCode reason, std::uint16_t status, std::string detail, bool close);
   Decision decision(policy::ReasonCode reason) const;
   bool is_internal(const Origin& origin) const;
