@@ -13,7 +13,7 @@ struct Daemon {
   sys::ChildProcess process;
   ipc::Channel channel;
 
-  // Starts `libexec`/`name` with one end of a new channel as descriptor 3, an empty environment and `log` as standard error.
+  // Starts `libexec`/`name` with one end of a new channel as descriptor 3, nothing of our environment and `log` as standard error.
   static Result<Daemon> start(const std::string& libexec, const std::string& name, int log);
   // Closes the channel, which tells it to end, and waits; past the deadline it is killed.
   void stop(Deadline deadline) noexcept;
