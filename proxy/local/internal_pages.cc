@@ -122,6 +122,8 @@ std::string denials_json(Task& task) {
     append_json(out, policy::describe(entry.reason));
     out += "\",\"nearest_rule\":\"";
     append_json(out, entry.nearest_rule);
+    out += "\",\"rule\":\"";
+    append_json(out, entry.rule());
     out += "\",\"decision\":\"";
     append_json(out, entry.decision);
     out += "\",\"count\":" + std::to_string(entry.count) + "}";
@@ -155,6 +157,7 @@ std::string overview(Task& task) {
            std::string(policy::describe(entry.reason)) + ")";
     if (entry.count > 1) out += ", " + std::to_string(entry.count) + " times";
     out += "\n";
+    if (!entry.rule().empty()) out += "    would need  " + escape_text(entry.rule(), 600) + "\n";
   }
   return out + "\nAlso as JSON: /policy /budgets /denials\n";
 }

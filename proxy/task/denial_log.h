@@ -1,11 +1,14 @@
-// DenialLog: a task's latest refusals, for the task to read at http://sallyport.internal/. Bounded; equal neighbours are counted.
+// DenialLog: a task's refusals, for the task to read at http://sallyport.internal/. Bounded; equal ones are counted, and what was refused
+// once gives way before what was refused often.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 
 #include "policies/engine/reason.h"
+#include "policies/engine/target.h"
 
 namespace sallyport::proxy {
 
@@ -15,6 +18,14 @@ struct DenialEntry {
   std::string nearest_rule;  // may be empty
   std::string decision;
   std::uint64_t count = 1;
+  // What the rule that would allow it is made from.
+  std::optional<policy::Target> target = std::nullopt;
+  std::uint16_t port = 0;  // 0: a lookup
+  std::string method = {}, path = {};  // of a request; as the client sent them
+
+  // The rule line that would allow it and nothing else, empty where none can. Made when it is first asked for, and kept.
+  const std::string& rule() const;
+  mutable std::optional<std::string> known_rule = std::nullopt;
 };
 
 class DenialLog {

@@ -165,7 +165,11 @@ Result<RecordedDecision> Task::record(const Decision& d) {
   if (!d.detail.empty()) r.text(FieldId::kError, d.detail);
   auto appended = services_.recorder.append(r);
   if (!d.allowed()) {
-    denials_.add({describe_what(d), d.reason, d.nearest ? std::string(d.nearest->id) : std::string(), id, 1});
+    DenialEntry denial{describe_what(d), d.reason, d.nearest ? std::string(d.nearest->id) : std::string(), id, 1};
+    if (d.target) denial.target = *d.target;
+    if (d.layer != Layer::kDns) denial.port = d.port;
+    if (d.layer == Layer::kHttp) denial.method = d.method, denial.path = d.path;
+    denials_.add(std::move(denial));
     if (d.target) destinations_.deny(*d.target, Port::of(d.port));
     auto end_after = settings_.policy->end_after();
     if (end_after && is_refusal(d.reason) && ++refusals_ >= *end_after) limit_reached("denials", -1);
