@@ -100,9 +100,14 @@ Awaitable<void> ServedTask::serve_connection(UniqueFd socket, ListenerKind kind)
 Awaitable<void> ServedTask::dispatch(ClientConnection& client) {
   bool caught = client.form() == ClientForm::kCaught;
   if (task_.phase() == Task::Phase::kAttached) {
-    if (!caught) co_return client.abort_both();
-    auto taking = take_probe(client);
-    co_return co_await std::move(taking);
+    if (caught) {
+      auto taking = take_probe(client);
+      co_return co_await std::move(taking);
+    }
+    // A loopback port is open before its policy has been read; who was early waits.
+    auto starting = task_.started();
+    co_await std::move(starting);
+    if (task_.phase() != Task::Phase::kRunning) co_return client.abort_both();
   }
   if (!caught) {
     auto serving = serve_explicit(client);

@@ -40,6 +40,8 @@ Result<LoopbackListener> loopback_listener(std::string_view text, ListenerProtoc
       return fail_errno("packet information");
     (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVBUF, &kUdpBuffer, sizeof kUdpBuffer);
   }
+  // A restart does not wait for the connections of the one before to be forgotten. Nobody can bind a port beside a listener by this.
+  if (tcp && ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) return fail_errno("setsockopt");
   if (::bind(socket.get(), address.get(), address.length) != 0) return fail_errno("listen on " + endpoint.text());
   if (tcp && ::listen(socket.get(), kBacklog) != 0) return fail_errno("listen on " + endpoint.text());
   return LoopbackListener{std::move(socket), endpoint.text()};

@@ -20,9 +20,10 @@ Result<UniqueFd> open_and_start(const SocketAddress& to) {
   return socket;
 }
 
-bool is_writable(int socket) noexcept {
+// Writable, and nothing else: an attempt that failed shows an error or an end beside it.
+bool is_connected(int socket) noexcept {
   pollfd one{socket, POLLOUT, 0};
-  return ::poll(&one, 1, 0) == 1;
+  return ::poll(&one, 1, 0) == 1 && one.revents == POLLOUT;
 }
 
 Result<void> connect_error(SocketStream& stream) {
@@ -53,14 +54,11 @@ Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& w
   if (!started) co_return fail(std::move(started).error());
   // A near upstream is connected by now. Who does not wait for it is also never told, for each byte that is later acknowledged, that the
   // socket can be written to: the loop cannot take that interest back.
-  bool at_once = is_writable(started.value().get());
+  bool at_once = is_connected(started.value().get());
   auto adopted = SocketStream::adopt(executor, std::move(started).value());
   if (!adopted) co_return fail(std::move(adopted).error());
   auto stream = std::move(adopted).value();
-  if (at_once) {
-    BOOST_OUTCOME_CO_TRY(connect_error(*stream));
-    co_return stream;
-  }
+  if (at_once) co_return stream;
 
   async::CallbackEntry timeout([](void* s) noexcept { static_cast<SocketStream*>(s)->abort(CloseReason::kReset); }, stream.get());
   wheel.arm(timeout, deadline);

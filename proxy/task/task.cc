@@ -53,7 +53,7 @@ std::string describe_what(const Decision& d) {
 }  // namespace
 
 Task::Task(const ThreadServices& services, TaskSettings settings)
-    : services_(services), settings_(std::move(settings)), allowances_(services.executor), scope_(services.executor, kMaxCoroutines) {
+    : services_(services), settings_(std::move(settings)), left_attached_(services.executor), allowances_(services.executor), scope_(services.executor, kMaxCoroutines) {
   const auto& budgets = settings_.policy->budgets();
   apply(allowances_, budgets.limits, -1, settings_.leases, services_.executor);
   auto rules = settings_.policy->rules();
@@ -68,10 +68,18 @@ Task::Task(const ThreadServices& services, TaskSettings settings)
 
 void Task::begin_end(async::CancelReason reason) noexcept {
   phase_ = Phase::kEnded;
+  left_attached_.notify_all();
   allowances_.close();
   for (auto& set : rule_allowances_)
     if (set) set->close();
   scope_.cancel(reason);
+}
+
+Awaitable<void> Task::started() {
+  while (phase_ == Phase::kAttached) {
+    auto wait = left_attached_.wait();
+    co_await std::move(wait);
+  }
 }
 
 Awaitable<void> Task::end(async::CancelReason reason) {

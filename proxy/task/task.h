@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/async/event.h"
 #include "core/async/task_scope.h"
 #include "core/base/ids.h"
 #include "policies/engine/decide.h"
@@ -63,7 +64,10 @@ class Task {
   // An ended task stays ended.
   void run() noexcept {
     if (phase_ == Phase::kAttached) phase_ = Phase::kRunning;
+    left_attached_.notify_all();
   }
+  // Waits while the task is only attached.
+  Awaitable<void> started();
   // Refuses new work, aborts what is open (with resets).
   void begin_end(async::CancelReason reason) noexcept;
   // The same, then joins. At most one caller at a time: the task may be destroyed when it returns.
@@ -99,6 +103,7 @@ class Task {
   ThreadServices services_;
   TaskSettings settings_;
   Phase phase_ = Phase::kAttached;
+  async::Event left_attached_;
   AllowanceSet allowances_;
   std::vector<std::unique_ptr<AllowanceSet>> rule_allowances_;  // null for rules without limits
   std::uint64_t open_ = 0;
