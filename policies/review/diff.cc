@@ -61,8 +61,8 @@ class Comparing {
   }
 
   void compare_connections(const Target& host, Port port) {
-    compare({Kind::kTls, host, port});
     compare({Kind::kTcp, host, port});
+    compare({Kind::kTls, host, port});
     compare({Kind::kConnect, host, port});
   }
 
@@ -112,7 +112,7 @@ class Comparing {
       compare_request(inquiry, kind.methods);
       return;
     }
-    std::size_t wider_before = wider_by_.size();
+    std::size_t wider_before = wider_seen_;
     bool some = false;
     for (const auto& query : sample_queries(more)) {
       inquiry.request->has_query = !query.empty();
@@ -122,7 +122,7 @@ class Comparing {
         some = compare_request(inquiry, kind.methods) || some;
       }
     }
-    if (wider_by_.size() == wider_before && !kind.at_a.same_as(kind.at_b)) prove_not_wider(kind, inquiry, some);
+    if (wider_seen_ == wider_before && !kind.at_a.same_as(kind.at_b)) prove_not_wider(kind, inquiry, some);
   }
 
   // Samples showed nothing. What they cannot show has to follow from the rules.
@@ -186,7 +186,7 @@ class Comparing {
       if (said_a.real_addresses != said_b.real_addresses) told_addresses(inquiry, said_b.real_addresses);
       return true;
     }
-    if (said_b.allowed()) told(out_.wider, out_.wider_untold, wider_by_, b_, inquiry, said_a, said_b);
+    if (said_b.allowed()) ++wider_seen_, told(out_.wider, out_.wider_untold, wider_by_, b_, inquiry, said_a, said_b);
     if (said_a.allowed()) told(out_.narrower, out_.narrower_untold, narrower_by_, a_, inquiry, said_a, said_b);
     return said_a.allowed() || said_b.allowed();
   }
@@ -223,7 +223,11 @@ class Comparing {
   }
 
   static bool is_plainer(const Inquiry& one, const Inquiry& other) {
-    auto burden = [](const Inquiry& i) { return (i.override.empty() ? 0 : 2) + (i.request && i.request->query.find("_method=") != std::string::npos ? 1 : 0); };
+    auto burden = [](const Inquiry& i) {
+      int kind = i.kind == Kind::kName || i.kind == Kind::kRecord ? 16 : i.kind == Kind::kConnect ? 8 : 0;
+      bool key = i.request && i.request->query.find("_method=") != std::string::npos;
+      return kind + (i.override.empty() ? 0 : 2) + (key ? 1 : 0);
+    };
     return burden(one) < burden(other);
   }
 
@@ -231,6 +235,7 @@ class Comparing {
   const CompiledPolicy& b_;
   RulePairs pairs_;
   std::map<std::uint32_t, std::size_t> wider_by_, narrower_by_;  // to places in the lists
+  std::size_t wider_seen_ = 0;  // inquiries that only the new one allows
   Diff out_;
 };
 

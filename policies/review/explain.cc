@@ -104,6 +104,26 @@ std::string padded(std::string text, std::size_t width) {
   return text;
 }
 
+// Not against a denial, the ceiling, or what looks like an evasion of either.
+bool one_rule_helps(const Answer& answer) {
+  switch (answer.reason) {
+    case ReasonCode::kAllowed:
+    case ReasonCode::kDeniedByRule:
+    case ReasonCode::kNotWithinCeiling:
+    case ReasonCode::kMethodOverride:
+      return false;
+    default:
+      return !answer.rule;
+  }
+}
+
+std::string offer(const Answer& answer, const Inquiry& inquiry) {
+  bool instead = answer.reason == ReasonCode::kTunnelOnly || answer.reason == ReasonCode::kNotHttp || answer.reason == ReasonCode::kNotTls;
+  std::string out = instead && answer.nearest ? "in place of rule " + std::string(answer.nearest->id) + " this line would allow it" : "this line in rules: would allow it";
+  if (inquiry.request && inquiry.request->has_query) out += " whatever the query";
+  return out + ", and nothing else:\n  ";
+}
+
 void render_others(std::string& out, const Explanation& e) {
   if (e.others.empty()) return;
   std::size_t id = 0, line = 0;
@@ -129,8 +149,7 @@ Explanation explain(const CompiledPolicy& policy, const Inquiry& inquiry, std::s
   out.budgets = budgets_text(policy.budgets());
   out.ceiling = ceiling_text(policy, out.answer);
   if (out.answer.allowed() && out.decided != nullptr) out.limits = limits_text(out.decided->limits);
-  bool by_rule = out.answer.reason == ReasonCode::kDeniedByRule || out.answer.reason == ReasonCode::kNotWithinCeiling;
-  if (!out.answer.allowed() && !by_rule) out.would_allow = rule_for(inquiry);
+  if (one_rule_helps(out.answer)) out.would_allow = rule_for(inquiry);
   add_notes(out, inquiry);
   return out;
 }
@@ -150,7 +169,7 @@ std::string render(const Explanation& e, const CompiledPolicy& policy, const Inq
   if (!e.limits.empty()) out += "  limits of the rule: " + e.limits + "\n";
   if (!e.budgets.empty() && e.answer.allowed()) out += "  budgets of the task: " + e.budgets + "\n";
   for (const std::string& note : e.notes) out += "  note: " + note + "\n";
-  if (e.would_allow) out += "this line in rules: would allow it, and nothing else:\n  " + *e.would_allow + "\n";
+  if (e.would_allow) out += offer(e.answer, inquiry) + *e.would_allow + "\n";
   render_others(out, e);
   return out;
 }

@@ -261,8 +261,11 @@ std::optional<std::string> rule_for(const Inquiry& inquiry) {
   if (inquiry.kind == Kind::kRecord) return std::nullopt;
   if (inquiry.kind == Kind::kName) return policy::rule_for(ConnectionRequest{inquiry.target, Port::of(443)});
   auto line = policy::rule_for(ConnectionRequest{inquiry.target, inquiry.port});
-  if (inquiry.kind != Kind::kTcp || !line || line->starts_with("- allow: tcp://")) return line;
-  return "- allow: tcp://" + inquiry.target.authority(inquiry.port);
+  if (!line || line->starts_with("- allow: tcp://")) return line;
+  if (inquiry.kind == Kind::kTcp) return "- allow: tcp://" + inquiry.target.authority(inquiry.port);
+  // On port 80 a bare connection is taken for HTTP; this one was said to be TLS.
+  if (inquiry.kind == Kind::kTls && line->starts_with("- allow: http://")) return "- allow: tls://" + inquiry.target.authority(inquiry.port);
+  return line;
 }
 
 }  // namespace sallyport::policy::review
