@@ -36,7 +36,7 @@ struct Home {
     recorder.emplace(io.get_executor(), audit::AuditRing::open(ring.duplicate().value()).value());
     resolver.emplace(io.get_executor(), wheel, std::move(resolver_ends.second));
     dialer.emplace(wheel, *resolver, addresses);
-    link.emplace(ThreadServices{io.get_executor(), wheel, *recorder, *dialer}, std::move(control_ends.second));
+    link.emplace(ThreadServices{io.get_executor(), wheel, *recorder, *dialer, relays}, std::move(control_ends.second));
     EXPECT_TRUE(scope.spawn(wheel.run(stop)).has_value());
     EXPECT_TRUE(scope.spawn(recorder->run()).has_value());
     EXPECT_TRUE(scope.spawn(resolver->run()).has_value());
@@ -83,6 +83,7 @@ struct Home {
   std::optional<Recorder> recorder;
   std::optional<ResolverClient> resolver;
   std::optional<Dialer> dialer;
+  net::RelayPool relays;
   std::optional<ControlLink> link;
   bool stop = false;
   async::TaskScope scope{io.get_executor(), 8};

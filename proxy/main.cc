@@ -51,7 +51,7 @@ struct HomeThread {
   HomeThread(net::AddressPolicy policy, audit::AuditRing ring, ipc::Channel resolver_channel, ipc::Channel control)
       : addresses(std::move(policy)), recorder(io.get_executor(), std::move(ring)),
         resolver(io.get_executor(), wheel, std::move(resolver_channel)), dialer(wheel, resolver, addresses),
-        link(ThreadServices{io.get_executor(), wheel, recorder, dialer}, std::move(control)), scope(io.get_executor(), 8) {}
+        link(ThreadServices{io.get_executor(), wheel, recorder, dialer, relays}, std::move(control)), scope(io.get_executor(), 8) {}
 
   static Awaitable<void> serve(HomeThread& home) {
     auto running = home.link.run();
@@ -76,6 +76,7 @@ struct HomeThread {
   Recorder recorder;
   ResolverClient resolver;
   Dialer dialer;
+  net::RelayPool relays;
   ControlLink link;
   bool stop = false;
   async::TaskScope scope;

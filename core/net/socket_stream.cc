@@ -1,11 +1,14 @@
 #include "core/net/socket_stream.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
+#include <cerrno>
 
 namespace sallyport::net {
 namespace {
@@ -16,6 +19,14 @@ Error from_code(std::string_view what, const error_code& code) {
   if (code == boost::asio::error::operation_aborted || code == boost::asio::error::bad_descriptor)
     return Error{ErrorKind::kDisconnected, 0, std::string(what) + ": aborted"};
   return Error::from_errno(what, code.value());
+}
+
+template <class Call>
+Transfer attempt(Call call) noexcept {
+  for (;;) {
+    auto returned = call();
+    if (auto transfer = Transfer::from_call(returned, errno)) return *transfer;
+  }
 }
 
 }  // namespace
@@ -139,6 +150,48 @@ bool SocketStream::idle_and_open() const noexcept {
   char byte = 0;
   ssize_t got = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
   return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
+Transfer SocketStream::receive_now(std::span<char> buffer) noexcept {
+  return attempt([&] { return ::recv(socket_.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT); });
+}
+
+Transfer SocketStream::send_now(std::string_view bytes) noexcept {
+  return attempt([&] { return ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL); });
+}
+
+Transfer SocketStream::look() noexcept {
+  char byte = 0;
+  return attempt([&] { return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT); });
+}
+
+bool SocketStream::is_dead() noexcept {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (!socket_.is_open()) return true;
+  if (getsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
+  return info.tcpi_state == TCP_CLOSE;
+}
+
+bool SocketStream::is_delivered() noexcept {
+  tcp_info info{};
+  socklen_t length = sizeof info;
+  if (!socket_.is_open() || getsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return true;
+  switch (info.tcpi_state) {
+    case TCP_ESTABLISHED:
+    case TCP_CLOSE_WAIT:
+    case TCP_FIN_WAIT1:
+    case TCP_CLOSING:
+    case TCP_LAST_ACK:
+      return false;
+    default:
+      return true;  // the end was acknowledged, or there is nobody any more who could
+  }
+}
+
+void SocketStream::cancel_waits() noexcept {
+  error_code ignored;
+  socket_.cancel(ignored);
 }
 
 }  // namespace sallyport::net

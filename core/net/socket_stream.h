@@ -8,6 +8,7 @@
 #include "core/base/unique_fd.h"
 #include "core/net/endpoint.h"
 #include "core/net/stream.h"
+#include "core/net/transfer.h"
 
 namespace sallyport::net {
 
@@ -36,6 +37,22 @@ class SocketStream final : public Stream {
   // Bytes that have arrived and can be read at once.
   std::size_t arrived() const noexcept;
   int fd() noexcept { return socket_.native_handle(); }
+
+  // For relays, which try before they wait. The first three never wait.
+  Transfer receive_now(std::span<char> buffer) noexcept;
+  Transfer send_now(std::string_view bytes) noexcept;
+  // Whether a read would find bytes (kMoved), the end or nothing; takes nothing.
+  Transfer look() noexcept;
+  // True once the connection is gone for good, also while nobody reads or writes it; and once all that was written, with the end of the
+  // stream if shut down, has been acknowledged. Of sockets other than TCP: false, and true.
+  bool is_dead() noexcept;
+  bool is_delivered() noexcept;
+  // As wait_readable and wait_writable, without a coroutine of their own: a tunnel waits long, and there are many.
+  using Readiness = Awaitable<std::tuple<boost::system::error_code>>;
+  Readiness readable() { return socket_.async_wait(Socket::wait_read, kAwait); }
+  Readiness writable() { return socket_.async_wait(Socket::wait_write, kAwait); }
+  // Ends whoever waits, with an error; the connection stays open.
+  void cancel_waits() noexcept;
 
  private:
   using Socket = boost::asio::basic_stream_socket<boost::asio::generic::stream_protocol, Executor>;

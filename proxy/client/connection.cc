@@ -1,5 +1,7 @@
 #include "proxy/client/connection.h"
 
+#include <sys/socket.h>
+
 namespace sallyport::proxy {
 
 ClientConnection::ClientConnection(Task& task, ClientForm form, std::unique_ptr<net::SocketStream> stream,
@@ -20,8 +22,9 @@ Awaitable<Result<std::size_t>> ClientConnection::read_more() {
   co_return got;
 }
 
-void ClientConnection::expect_until(Deadline deadline, Expired meaning) noexcept {
+void ClientConnection::expect_until(Deadline deadline, Expired meaning, Ends what) noexcept {
   phase_.meaning = meaning;
+  phase_.ends = what;
   task_.services().wheel.arm(phase_, deadline);
 }
 
@@ -35,13 +38,17 @@ void ClientConnection::end_at(Deadline deadline, Ends what) noexcept {
 void ClientConnection::Timer::expired() noexcept {
   owner->expired_ = meaning;
   if (ends == Ends::kBoth) return owner->abort_both();
+  if (ends == Ends::kInput) {
+    if (owner->stream_ != nullptr) (void)::shutdown(owner->stream_->fd(), SHUT_RD);
+    return;
+  }
   if (owner->upstream_ != nullptr) owner->upstream_->abort(net::CloseReason::kReset);
 }
 
 void ClientConnection::abort(async::CancelReason) noexcept { abort_both(); }
 
 void ClientConnection::abort_both() noexcept {
-  stream_->abort(net::CloseReason::kReset);
+  if (stream_ != nullptr) stream_->abort(net::CloseReason::kReset);
   if (upstream_ != nullptr) upstream_->abort(net::CloseReason::kReset);
 }
 

@@ -41,11 +41,14 @@ class ClientConnection final : public async::Abortable {
   // Reads more into input(). 0: the client ended its side. kOverloaded when the buffer is full.
   Awaitable<Result<std::size_t>> read_more();
 
-  // Ends whatever waits at `deadline`, by aborting both sides; replaces the deadline before it.
-  void expect_until(Deadline deadline, Expired meaning) noexcept;
-  // The bound of the connection, once a rule is known; replaces the one before it. kUpstream: ends the upstream side alone, so that the
-  // client can still be told.
-  enum class Ends : std::uint8_t { kUpstream, kBoth };
+  // What a deadline ends. kUpstream: the upstream side alone, so that the client can still be told; kInput: whoever reads finds the end of
+  // the client's input and asks expired(), for the same reason.
+  enum class Ends : std::uint8_t { kUpstream, kBoth, kInput };
+  // Ends whatever waits at `deadline`; replaces the deadline before it.
+  void expect_until(Deadline deadline, Expired meaning, Ends what = Ends::kBoth) noexcept;
+  // What was to end the input has come too late: the deadline of expect_until ends both sides.
+  void input_complete() noexcept { phase_.ends = Ends::kBoth; }
+  // The bound of the connection, once a rule is known; replaces the one before it.
   void end_at(Deadline deadline, Ends what = Ends::kBoth) noexcept;
   // From here on end_at's deadline ends both sides: half an answer cannot be followed by another.
   void end_both() noexcept { life_.ends = Ends::kBoth; }
@@ -55,6 +58,9 @@ class ClientConnection final : public async::Abortable {
   void set_upstream(net::Stream* upstream) noexcept { upstream_ = upstream; }
   void abort(async::CancelReason reason) noexcept override;
   void abort_both() noexcept;
+
+  // Hands the connection over to whoever relays it from here on; nothing can be read or written through this object any more.
+  std::unique_ptr<net::SocketStream> take_stream() noexcept { return std::move(stream_); }
 
  private:
   struct Timer final : async::DeadlineWheel::Entry {

@@ -14,10 +14,11 @@ std::string_view to_string(Resource resource) noexcept {
   return "requests";
 }
 
-// Large enough that a busy task asks seldom, small enough that a crash loses little.
+// Large enough that a busy task asks seldom, small enough that a crash loses little: of bytes, an eighth of what was used so far within these
+// bounds, so that a bulky stream does not live from hand to mouth.
 std::uint64_t Allowance::slice() const noexcept {
   bool bytes = resource_ == Resource::kUpload || resource_ == Resource::kDownload;
-  return bytes ? 4u << 20 : 256;
+  return bytes ? std::clamp<std::uint64_t>(used_ / 8, 4u << 20, 64u << 20) : 256;
 }
 
 void Allowance::ask(std::uint64_t want) noexcept {

@@ -132,11 +132,16 @@ Result<ConnectionSlot> Task::open_slot(const policy::RuleRef& rule) {
   // Idle kept-alive connections make room before anything is refused.
   while (task_limit && open_ >= *task_limit && pool_.drop_one()) {
   }
-  if (task_limit && open_ >= *task_limit) return fail(ErrorKind::kOverloaded, "the task's concurrent connections are used up");
+  if (task_limit && open_ >= *task_limit) {
+    limit_reached("connections.concurrent", -1);
+    return fail(ErrorKind::kOverloaded, "the task's concurrent connections are used up");
+  }
   while (rule_limit && rule_open_[rule.index] >= *rule_limit && pool_.drop_one()) {
   }
-  if (rule_limit && rule_open_[rule.index] >= *rule_limit)
+  if (rule_limit && rule_open_[rule.index] >= *rule_limit) {
+    limit_reached("connections.concurrent", static_cast<int>(rule.index));
     return fail(ErrorKind::kOverloaded, "the rule's concurrent connections are used up");
+  }
   return ConnectionSlot(&open_, &rule_open_[rule.index]);
 }
 
@@ -145,6 +150,12 @@ Deadline Task::connection_deadline(const policy::RuleRef& rule, Clock::time_poin
   if (auto limit = settings_.policy->budgets().limits.duration) deadline = deadline.earlier(Deadline(opened + *limit));
   if (auto limit = settings_.policy->rules()[rule.index].limits.duration) deadline = deadline.earlier(Deadline(opened + *limit));
   return deadline;
+}
+
+int Task::duration_owner(const policy::RuleRef& rule) const noexcept {
+  auto of_task = settings_.policy->budgets().limits.duration;
+  auto of_rule = settings_.policy->rules()[rule.index].limits.duration;
+  return of_rule && (!of_task || *of_rule < *of_task) ? static_cast<int>(rule.index) : -1;
 }
 
 void Task::limit_reached(std::string_view limit, int rule) {

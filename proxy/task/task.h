@@ -12,6 +12,7 @@
 #include "core/async/event.h"
 #include "core/async/task_scope.h"
 #include "core/base/ids.h"
+#include "core/net/relay_pool.h"
 #include "policies/engine/decide.h"
 #include "policies/engine/policy.h"
 #include "proxy/limits/limit_set.h"
@@ -31,6 +32,7 @@ struct ThreadServices {
   async::DeadlineWheel& wheel;
   Recorder& recorder;
   Dialer& dialer;
+  net::RelayPool& relays;
 };
 
 struct TaskSettings {
@@ -82,19 +84,22 @@ class Task {
   LimitSet limits(const policy::RuleRef& rule) noexcept;
   AllowanceSet& allowances() noexcept { return allowances_; }
   AllowanceSet* rule_allowances(std::uint32_t rule) noexcept;
-  // kOverloaded when the concurrent limit of the task or rule is reached.
+  // kOverloaded when the concurrent limit of the task or rule is reached; which one, limit_reached has been told.
   Result<ConnectionSlot> open_slot(const policy::RuleRef& rule);
   // Upstream connections that are open now, kept ones among them; of a rule with limits.
   std::uint64_t open_connections() const noexcept { return open_; }
   std::uint64_t open_connections(std::uint32_t rule) const noexcept { return rule_open_[rule]; }
   // The moment a connection accepted now must end; never() without such a limit.
   Deadline connection_deadline(const policy::RuleRef& rule, Clock::time_point opened) const noexcept;
+  // Whose limit that moment is: the rule's, or the task's (-1).
+  int duration_owner(const policy::RuleRef& rule) const noexcept;
   std::optional<std::chrono::seconds> idle_limit() const noexcept { return settings_.policy->budgets().idle; }
   void limit_reached(std::string_view limit, int rule);
 
   std::uint64_t next_connection() noexcept { return ++connections_; }
   std::uint64_t dns_queries = 0;
   std::size_t clients = 0;  // open client connections
+  net::RelayShare relay_share;
 
   // Appends the record; a denial also enters the log and the counters. kOverloaded or kUnavailable: it must not happen.
   Result<RecordedDecision> record(const Decision& decision);
@@ -110,12 +115,12 @@ class Task {
   std::vector<std::uint64_t> rule_open_;
   UpstreamPool pool_;
   DenialLog denials_;
+  std::uint64_t refusals_ = 0;  // for `on_denial`
   Destinations destinations_;
   std::uint64_t connections_ = 0;
   std::uint64_t decisions_ = 0;
   std::vector<std::string> limits_told_;
   async::TaskScope scope_;
-  std::uint64_t refusals_ = 0;  // for `on_denial`
 };
 
 }  // namespace sallyport::proxy

@@ -14,8 +14,10 @@ struct HelloFault {
 
 // A name must be presented and be the approved one. An address literal has no name to present (RFC 6066 section 3).
 HelloFault fault_of(const tls::ClientHello& hello, const policy::ApprovedDestination& destination) {
-  // GREASE cannot be told from the real thing, so both are refused.
-  if (hello.ech != tls::EchState::kAbsent) return {ReasonCode::kEchRefused, tls::AlertDescription::kAccessDenied};
+  // GREASE cannot be told from the real thing, so both are refused unless the rule lets the name inside go unseen. The outer name is
+  // checked all the same. ESNI, the abandoned draft, has no outer name, and nothing says it for show.
+  bool hides = hello.ech == tls::EchState::kEsni || (hello.ech == tls::EchState::kPresent && destination.rule().ech != policy::Ech::kAllow);
+  if (hides) return {ReasonCode::kEchRefused, tls::AlertDescription::kAccessDenied};
   const HostName* name = destination.target().host();
   if (name == nullptr) {
     if (hello.sni) return {ReasonCode::kSniMismatch, tls::AlertDescription::kUnrecognizedName};
@@ -69,6 +71,7 @@ Awaitable<bool> check_client_hello(ClientConnection& client, const policy::Appro
   if (fault.reason == ReasonCode::kAllowed) co_return true;
   auto d = tls_decision(client, destination, fault.reason);
   if (hello.sni) d.sni = hello.sni->text();
+  if (hello.ech == tls::EchState::kEsni) d.detail = "encrypted_server_name, the draft before ECH, is not let through by any rule";
   auto refusing = refuse_tls(client, d, fault.alert);
   co_await std::move(refusing);
   co_return false;

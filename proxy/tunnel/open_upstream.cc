@@ -4,11 +4,18 @@ namespace sallyport::proxy {
 
 using policy::ReasonCode;
 
+namespace {
+
+std::string used_up(bool rule_limit) {
+  return std::string("the ") + (rule_limit ? "rule's" : "task's") + " connections in total are used up";
+}
+
+}  // namespace
+
 Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::ApprovedDestination& destination) {
   Task& task = client.task();
   auto slot = task.open_slot(destination.rule());
   if (!slot) {
-    task.limit_reached("connections.concurrent", -1);
     co_return OpenedUpstream{nullptr, {ReasonCode::kBudgetConcurrent, slot.error().detail}, false};
   }
   auto limits = task.limits(destination.rule());
@@ -16,7 +23,7 @@ Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::
   auto taken = co_await std::move(taking);
   if (taken.amount == 0) {
     task.limit_reached("connections.total", taken.rule_limit ? static_cast<int>(destination.rule().index) : -1);
-    co_return OpenedUpstream{nullptr, {ReasonCode::kBudgetConnections, ""}, taken.rule_limit};
+    co_return OpenedUpstream{nullptr, {ReasonCode::kBudgetConnections, used_up(taken.rule_limit)}, taken.rule_limit};
   }
   auto dialling = task.services().dialer.dial(destination, task.scope(), Deadline::after(Dialer::kConnectTimeout));
   auto outcome = co_await std::move(dialling);

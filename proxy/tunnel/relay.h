@@ -1,51 +1,69 @@
-// Relay: moves the bytes of a tunnel, both directions at once, each exactly as far as its allowance reaches.
+// Relay: a tunnel in progress. Owns both connections, moves bytes both ways until both sides have ended, a limit fires, either side
+// breaks or the task ends; then writes the tunnel's record.
+//
+// Counted are bytes of the upstream connection: those handed to its socket and those taken from it; the record, the budgets and the
+// task's totals say the same number. How it ends:
+//   both sides end by themselves   each end is passed on (half-close), then both are closed
+//   one side resets                the other is reset within kWatch, also while it does not read; what was in flight is lost with it
+//   a limit                        the client is reset at once; upstream gets all counted bytes and an orderly end, for kDeliveryTime at most
+//   the task ends                  both are reset
+// Lives on its task's thread, shared by the two coroutines that move its bytes; a coroutine that waits holds no buffer.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string_view>
 
 #include "proxy/client/connection.h"
+#include "proxy/tunnel/way.h"
 
 namespace sallyport::proxy {
 
-struct RelayTotals {
-  std::uint64_t up = 0;
-  std::uint64_t down = 0;
-  // The limit that ended it, if one did.
-  std::optional<Resource> limit;
-  bool rule_limit = false;
-  bool orderly = false;  // both sides ended by themselves
-};
-
-// One relay, run once. Bytes are counted when they have been read from one side under an allowance already taken, so the other side never
-// gets a byte too many. Half-close is passed on; an error on either side resets both. No buffer is held while nothing arrives.
-class Relay {
+class Relay final : public async::Abortable, private async::DeadlineWheel::Entry {
  public:
-  static constexpr std::size_t kBuffer = 64 * 1024;
+  static constexpr auto kWatch = std::chrono::milliseconds(500);
+  static constexpr auto kDeliveryTime = std::chrono::seconds(5);
 
-  // Borrows all; they outlive run().
-  Relay(ClientConnection& client, UpstreamConnection& upstream, LimitSet limits, std::optional<std::chrono::seconds> idle);
+  // Takes both connections over, `client` is of no further use. Runs in the task's scope; without room there both are reset.
+  static void start(ClientConnection& client, const policy::ApprovedDestination& destination, std::unique_ptr<UpstreamConnection> upstream);
 
-  Awaitable<RelayTotals> run();
+  Relay(ClientConnection& client, const policy::ApprovedDestination& destination, std::unique_ptr<UpstreamConnection> upstream);
+  ~Relay() override;
+  void abort(async::CancelReason reason) noexcept override;
 
  private:
-  Awaitable<void> pump_up();
-  Awaitable<void> pump_down();
-  Awaitable<void> pump_down_then_tell();
-  // Moves what `from` sends; false once the direction is finished for good.
-  Awaitable<bool> move_some(net::SocketStream& from, net::SocketStream& to, Resource resource, std::uint64_t& counted);
-  Awaitable<bool> pass_end(net::SocketStream& from, net::SocketStream& to, Resource resource, std::uint64_t& counted);
-  Awaitable<bool> send_buffered_input();
-  void touch() noexcept;
-  void stop_at(Resource resource, bool rule_limit) noexcept;
+  enum class State : std::uint8_t { kOpen, kCut, kBroken };
 
-  ClientConnection& client_;
-  UpstreamConnection& upstream_;
-  LimitSet limits_;
+  static Awaitable<void> pump(std::shared_ptr<Relay> self, Way& way);
+  Awaitable<bool> pause(Way& way, Way::Next next);
+  Awaitable<void> finish();
+  void break_off() noexcept;
+  // Ends it at a limit; `owner`: index of the rule whose limit it is, -1 for the task's.
+  void cut(std::string_view limit, policy::ReasonCode reason, int owner) noexcept;
+  void cut_at(const Way& way, bool rule_limit) noexcept;
+  void expired() noexcept override;
+  void watch() noexcept;
+  void blocked() noexcept;
+  void record_cut();
+  void record();
+
+  Task& task_;
+  std::shared_ptr<const policy::CompiledPolicy> policy_;  // the destination borrows from it
+  policy::ApprovedDestination destination_;
+  std::unique_ptr<net::SocketStream> client_;
+  std::unique_ptr<UpstreamConnection> upstream_;
+  Clock::time_point opened_, active_;
   std::chrono::seconds idle_;
-  Clock::time_point touched_{};
-  RelayTotals totals_;
-  bool up_done_ = false, down_done_ = false, failed_ = false;
-  async::Event ended_;
+  Deadline end_;
+  std::uint64_t id_;
+  std::string_view limit_;  // static text
+  int owner_ = -1;
+  ClientForm form_;
+  policy::ReasonCode reason_ = policy::ReasonCode::kAllowed;
+  State state_ = State::kOpen;
+  std::uint8_t pumps_ = 0;
+  std::uint8_t writers_waiting_ = 0;
+  Way up_, down_;
 };
 
 }  // namespace sallyport::proxy

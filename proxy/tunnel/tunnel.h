@@ -16,8 +16,8 @@ struct OpenedUpstream {
 // Takes a connection from the budgets and dials. Records nothing.
 Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::ApprovedDestination& destination);
 
-// Relays between the client and `upstream` until both sides have ended, a limit fires or either aborts. What is in the client's
-// input buffer goes first. Writes the tunnel's record.
+// Hands both connections over to a Relay of the task's scope and returns at once, so that what served the client until now can end:
+// a tunnel lives long and keeps nothing of it. What is in the client's input buffer goes first. `client` is of no further use.
 Awaitable<void> run_tunnel(ClientConnection& client, const policy::ApprovedDestination& destination,
                            std::unique_ptr<UpstreamConnection> upstream);
 
