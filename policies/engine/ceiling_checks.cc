@@ -1,6 +1,7 @@
 #include "policies/engine/ceiling_checks.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 
 #include "policies/engine/load.h"
@@ -38,8 +39,13 @@ class WithinCheck {
     return rule.id + (rule.origin.empty() ? " in line " : ", used in line ") + std::to_string(rule.line);
   }
 
+  // An entry of the catalogue is used as a whole, and a ceiling may take a part of it away.
   void report(std::uint32_t rule, std::string message, std::string advice) {
-    reporter_.error(places_[rule], std::move(message), all_.rules()[rule].text, std::move(advice));
+    const Rule& own = all_.rules()[rule];
+    if (own.origin.empty())
+      reporter_.error(places_[rule], std::move(message), own.text, std::move(advice));
+    else
+      reporter_.warning(places_[rule], std::move(message), own.text, std::move(advice));
   }
 
   void never(std::uint32_t rule, std::uint32_t because) {
@@ -126,7 +132,7 @@ class WithinCheck {
   const CompiledPolicy& ceiling_;
   std::span<const Position> places_;
   Reporter& reporter_;
-  std::optional<TextMap<std::vector<std::uint32_t>>> below_;
+  std::optional<std::map<std::string, std::vector<std::uint32_t>, std::less<>>> below_;
   std::uint32_t nearest_ = kNoRuleIndex;
   bool passes_ = false;
   bool ech_ = false;

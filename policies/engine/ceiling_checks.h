@@ -9,7 +9,7 @@
 
 namespace sallyport::policy {
 
-// Reports each allow rule that the ceiling can never let through, and each grant that it never makes. `places` are the
+// Reports each allow rule that the ceiling can never let through (of the catalogue, as a warning), and each grant that it never makes. `places` are the
 // positions of the rules' destinations.
 void check_within(const PolicyBuilder& all, const CompiledPolicy& ceiling, std::span<const Position> places,
                   Reporter& reporter);

@@ -106,6 +106,15 @@ TEST(Ceiling, GrantsAndHidesNothingThatItDoesNotItself) {
   EXPECT_FALSE(decide_record(*p, name("a.w.test"), 15).allowed());
 }
 
+TEST(Ceiling, TakesAPartOfTheCatalogueAway) {
+  auto above = load("policy: corp/1\nrules: [{allow: 'tls://pypi.org'}]\n", "c").policy;
+  auto outcome = load("policy: t/1\nuse: [pypi/1]\n", "t", {above});
+  ASSERT_TRUE(outcome.policy) << all_text(outcome);
+  EXPECT_NE(all_text(outcome).find("warning: pypi/1/files lets nothing through"), std::string::npos) << all_text(outcome);
+  EXPECT_EQ(ask_connection(*outcome.policy, "pypi.org", 443), kAllowed);
+  EXPECT_EQ(ask_connection(*outcome.policy, "files.pythonhosted.org", 443), kNotWithinCeiling);
+}
+
 TEST(Ceiling, HasToBeTheOneThatIsNamed) {
   EXPECT_TRUE(within({"allow: tls://a.test"}, {"allow: tls://a.test"}, "within: corp/1\n").policy);
   EXPECT_FALSE(within({"allow: tls://a.test"}, {"allow: tls://a.test"}, "within: corp/2\n").policy);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <unordered_set>
+#include <utility>
 
 #include "policies/engine/ceiling_checks.h"
+#include "policies/engine/flat_index.h"
 #include "policies/engine/key_table.h"
 #include "policies/engine/language_keys.h"
 #include "policies/engine/limits_reader.h"
@@ -15,7 +17,6 @@
 #include "policies/engine/settings_reader.h"
 #include "policies/engine/tests_reader.h"
 #include "policies/engine/text_check.h"
-#include "policies/engine/text_hash.h"
 #include "policies/engine/use_reader.h"
 
 namespace sallyport::policy {
@@ -47,11 +48,14 @@ const YamlEntry* find(const YamlNode& map, std::string_view key) {
 class Loading {
  public:
   Loading(std::string_view text, std::string_view file, const LoadOptions& options)
-      : text_(text), options_(options), reporter_(file), document_(std::make_shared<PolicyDocument>()) {}
+      : text_(text), options_(options), reporter_(file), rules_reporter_(file), document_(std::make_shared<PolicyDocument>()) {}
 
   LoadOutcome run() {
-    if (check_text(text_, reporter_))
-      if (auto root = read_yaml(text_, reporter_)) document(*root);
+    if (check_text(text_, reporter_)) {
+      reserve();
+      auto root = read_yaml(text_, reporter_, "rules", [this](const YamlNode& item) { rule(item); });
+      if (root) document(*root);
+    }
     LoadOutcome outcome;
     if (!reporter_.failed()) outcome.policy = builder_.finish(text_);
     outcome.diagnostics = reporter_.take();
@@ -114,7 +118,10 @@ class Loading {
   void rules(const YamlNode& root) {
     const YamlEntry* entry = placed(root, "rules", document_->rules);
     const YamlEntry* used = placed(root, "use", document_->use);
-    if (entry != nullptr && !entry->value.is_empty()) written_rules(*entry);
+    reporter_.absorb(std::move(rules_reporter_));
+    if (entry != nullptr && !entry->value.is_empty() && !entry->value.is_list())
+      reporter_.error(entry->value.at, "rules: holds a list, not " + std::string(kind_text(entry->value)),
+                      entry->value.text, "each rule in a line that begins with '- '");
     if (used != nullptr) use(used->value);
     if (builder_.rules().empty() && !reporter_.failed()) {
       Position at = entry == nullptr ? root.at : entry->at;
@@ -124,15 +131,10 @@ class Loading {
     check_together(builder_, places_, reporter_);
   }
 
-  void written_rules(const YamlEntry& entry) {
-    if (!entry.value.is_list())
-      return reporter_.error(entry.value.at, "rules: holds a list, not " + std::string(kind_text(entry.value)),
-                             entry.value.text, "each rule in a line that begins with '- '");
-    if (entry.value.items.size() > kMaxRules) return reporter_.error(entry.at, "more than 200000 rules");
-    builder_.reserve(entry.value.items.size());
-    places_.reserve(entry.value.items.size());
-    document_->rule_places.reserve(entry.value.items.size());
-    for (std::uint32_t i = 0; i < entry.value.items.size(); ++i) rule(entry.value.items[i], i);
+  // A rule has a line at least, in files that are long.
+  void reserve() {
+    auto lines = static_cast<std::size_t>(std::ranges::count(text_, '\n'));
+    builder_.reserve(std::min(lines, kMaxRules));
   }
 
   void use(const YamlNode& node) {
@@ -150,26 +152,37 @@ class Loading {
   }
 
   void identify(const ReadRule& read) {
-    auto [first, fresh] = ids_.try_emplace(read.rule.id, read.rule.line);
-    if (fresh) return;
-    reporter_.error(read.id_at,
-                    "the id " + quoted(read.rule.id) + " stands twice, first in line " + std::to_string(first->second),
-                    read.rule.id, "another id");
+    const std::string& id = read.rule.id;
+    auto hash = SuffixHash::of(id);
+    auto first = ids_.find(hash, [&](std::uint32_t rule) { return builder_.rules()[rule].id == id; });
+    if (first == FlatIndex::kNone) return ids_.insert(hash, static_cast<std::uint32_t>(builder_.rules().size()));
+    rules_reporter_.error(read.id_at,
+                          "the id " + quoted(id) + " stands twice, first in line " + std::to_string(builder_.rules()[first].line), id,
+                          "another id");
   }
 
-  void rule(const YamlNode& node, std::uint32_t index) {
+  // While the file is read.
+  void rule(const YamlNode& node) {
+    auto index = static_cast<std::uint32_t>(document_->rule_places.size());
+    if (index == kMaxRules) return too_many(node);
     RulePlace& place = note_place(node);
-    auto read = read_rule(node, index, options_.task, reporter_);
+    auto read = read_rule(node, index, options_.task, rules_reporter_);
     if (!read) return;
     if (read->has_id) {
       place.id = read->id_at;
       identify(*read);
     }
     place.index = static_cast<std::uint32_t>(builder_.rules().size());
-    check_relay(read->rule, read->terms, read->at, reporter_);
-    check_covered(builder_, read->rule, read->terms, read->at, reporter_);
+    check_relay(read->rule, read->terms, read->at, rules_reporter_);
+    check_covered(builder_, read->rule, read->terms, read->at, rules_reporter_);
     places_.push_back(read->at);
-    builder_.add(std::move(read->rule), std::move(read->terms));
+    if (builder_.add(std::move(read->rule), std::move(read->terms))) return;
+    rules_reporter_.error(read->at, "more than " + std::to_string(PathRules::kMaxTried) + " rules for one host and port that begin alike and go on with wildcards",
+                          builder_.rules().back().text, "fewer rules, each with a star in a segment of its own");
+  }
+
+  void too_many(const YamlNode& node) {
+    if (!std::exchange(told_too_many_, true)) rules_reporter_.error(node.at, "more than 200000 rules", {}, "fewer rules");
   }
 
   RulePlace& note_place(const YamlNode& node) {
@@ -186,9 +199,11 @@ class Loading {
   std::string_view text_;
   const LoadOptions& options_;
   Reporter reporter_;
+  Reporter rules_reporter_;  // what is said of rules before all of the file is known to be YAML
   PolicyBuilder builder_;
   std::vector<Position> places_;
-  TextMap<std::uint32_t> ids_;  // to the lines where they stand
+  FlatIndex ids_;  // of rules, by the ids that are written
+  bool told_too_many_ = false;
   std::shared_ptr<PolicyDocument> document_;
   bool is_map_ = false;
 };

@@ -10,6 +10,12 @@
 
 namespace sallyport::policy::naive {
 
+struct QueryKey {
+  std::string name;
+  std::vector<std::string> values;
+  bool optional = false;
+};
+
 struct Rule {
   bool allow = true;
   std::string methods;  // "GET,HEAD" or empty
@@ -17,6 +23,25 @@ struct Rule {
   std::string host;  // with "*." if it is a wildcard
   int port = 0;
   std::string path;
+  std::optional<std::vector<QueryKey>> query = {};  // of http allow rules
+  std::vector<std::string> types = {};
+
+  // As an entry of `rules:`.
+  std::string entry() const {
+    std::string out = std::string("{") + (allow ? "allow" : "deny") + ": '" + text() + "'";
+    if (query && query->empty()) out += ", query: none";
+    if (query && !query->empty()) {
+      out += ", query: {";
+      for (const auto& key : *query) {
+        out += key.name + ": {one_of: [";
+        for (const auto& value : key.values) out += value + ", ";
+        out += key.optional ? "], optional: true}, " : "]}, ";
+      }
+      out += "}";
+    }
+    if (!types.empty()) out += ", content_type: [" + types[0] + (types.size() > 1 ? ", " + types[1] : "") + "]";
+    return out + "}";
+  }
 
   std::string text() const {
     std::string out = methods.empty() ? "" : methods + " ";
@@ -68,6 +93,49 @@ inline bool at(const Rule& rule, std::string_view host, int port) {
   return host_matches(rule.host, host) && rule.port == port;
 }
 
+// One decoding of "%XX"; the words of the tests have no other trouble.
+inline std::string decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%')
+      out += static_cast<char>(std::stoi(std::string(text.substr(i + 1, 2)), nullptr, 16)), i += 2;
+    else
+      out += text[i];
+  }
+  return out;
+}
+
+inline bool query_matches(const std::vector<QueryKey>& keys, std::string_view query) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  if (!query.empty())
+    for (const auto& pair : split(query, '&')) {
+      auto equals = std::min(pair.find('='), pair.size());
+      pairs.emplace_back(decoded(pair.substr(0, equals)), equals < pair.size() ? decoded(pair.substr(equals + 1)) : "");
+    }
+  std::size_t known = 0;
+  for (const auto& key : keys) {
+    std::size_t times = 0;
+    for (const auto& [name, value] : pairs) {
+      if (name != key.name) continue;
+      ++times;
+      if (std::ranges::find(key.values, value) == key.values.end()) return false;
+    }
+    if (times > 1 || (times == 0 && !key.optional)) return false;
+    known += times;
+  }
+  return known == pairs.size();
+}
+
+struct Request {
+  std::string host, method, path, query, type;  // an empty type: no body
+  int port = 80;
+};
+
+inline bool terms_match(const Rule& rule, const Request& request) {
+  if (rule.query && !query_matches(*rule.query, request.query)) return false;
+  return rule.types.empty() || request.type.empty() || std::ranges::find(rule.types, request.type) != rule.types.end();
+}
+
 inline bool request_matches(const Rule& rule, std::string_view method, std::string_view path) {
   auto methods = split(rule.methods, ',');
   bool method_fits = rule.methods.empty() || std::ranges::find(methods, method) != methods.end();
@@ -80,14 +148,13 @@ inline bool request_matches(const Rule& rule, std::string_view method, std::stri
 inline bool whole(const Rule& rule) { return rule.scheme != "http" || (rule.methods.empty() && rule.path == "/**"); }
 
 // The index of the allow rule that decides; nothing when denied.
-inline std::optional<std::size_t> decide_http(const std::vector<Rule>& rules, std::string_view host, int port,
-                                              std::string_view method, std::string_view path) {
+inline std::optional<std::size_t> decide_http(const std::vector<Rule>& rules, const Request& r) {
   for (const Rule& rule : rules)
-    if (!rule.allow && at(rule, host, port) && (rule.scheme != "http" || request_matches(rule, method, path)))
+    if (!rule.allow && at(rule, r.host, r.port) && (rule.scheme != "http" || request_matches(rule, r.method, r.path)))
       return std::nullopt;
   for (std::size_t i = 0; i < rules.size(); ++i)
-    if (rules[i].allow && rules[i].scheme == "http" && at(rules[i], host, port) &&
-        request_matches(rules[i], method, path))
+    if (rules[i].allow && rules[i].scheme == "http" && at(rules[i], r.host, r.port) &&
+        request_matches(rules[i], r.method, r.path) && terms_match(rules[i], r))
       return i;
   return std::nullopt;
 }
@@ -99,6 +166,18 @@ inline std::optional<std::size_t> decide_tunnel(const std::vector<Rule>& rules, 
   for (std::size_t i = 0; i < rules.size(); ++i)
     if (rules[i].allow && rules[i].scheme != "http" && at(rules[i], host, port)) return i;
   return std::nullopt;
+}
+
+// Whether a ceiling lets through what a policy within it allows.
+inline bool lets_request(const std::vector<Rule>& ceiling, const Request& r) {
+  if (decide_http(ceiling, r)) return true;
+  auto tunnel = decide_tunnel(ceiling, r.host, r.port);
+  return tunnel && ceiling[*tunnel].scheme == "tcp";
+}
+
+inline bool lets_tunnel(const std::vector<Rule>& ceiling, const Rule& rule, std::string_view host, int port) {
+  auto tunnel = decide_tunnel(ceiling, host, port);
+  return tunnel && (ceiling[*tunnel].scheme == "tcp" || ceiling[*tunnel].scheme == rule.scheme);
 }
 
 }  // namespace sallyport::policy::naive

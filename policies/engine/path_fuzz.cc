@@ -1,11 +1,13 @@
 // Any bytes as a request target: what is accepted is canonical, stays so, and holds nothing that a server could read in
 // another way.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <string>
 
 #include "policies/engine/path.h"
 #include "policies/engine/path_pattern.h"
+#include "policies/engine/query_pattern.h"
 
 using namespace sallyport::policy;
 
@@ -49,11 +51,22 @@ void check_pattern(std::string_view text, std::string_view path) {
   if (matches) require(pattern.value().loosened().matches(loose_tokens));
 }
 
+// What matches has the named keys and no others, each once, and nothing that would split it in another way.
+void check_query(std::string_view text) {
+  static const QueryPattern kPattern({{"a", true, QueryKey::Kind::kOneOf, {"1", "2"}, {}, 0, nullptr},
+                                      {"q", true, QueryKey::Kind::kLength, {}, {}, 10, nullptr}});
+  if (!kPattern.matches(text)) return;
+  require(std::count(text.begin(), text.end(), '&') <= 1);
+  require(text.find(';') == std::string_view::npos);
+  for (char c : text) require(static_cast<unsigned char>(c) >= 0x20 && c != 0x7f);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view text(reinterpret_cast<const char*>(data), size);
   check_target(text);
+  check_query(text);
   auto line = text.find('\n');
   if (line != std::string_view::npos) check_pattern(text.substr(0, line), text.substr(line + 1));
   return 0;

@@ -1,8 +1,8 @@
 // PathRules: the http:// rules of one action for one host pattern and port, found by path without trying each.
 //
-// A trie over segments: literal ones by hash, '*' as a branch of its own; what follows a mixed segment ("v*") or an
-// inner
-// '**' is tried one by one at the node where it begins. The patterns must outlive it.
+// A trie over segments: literal ones by hash, '*' as a branch of its own. What follows a mixed segment ("v*") or an inner '**' is
+// kept at the node where it begins, by what the segment begins with, or what it or the path ends with. Patterns that are alike in
+// this are tried one by one, and of those there are at most kMaxTried. The patterns must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -42,34 +42,27 @@ class PathRules {
     std::uint32_t but_body = kNoRuleIndex;   // the first with this path, these methods and this query, but another body
   };
 
+  static constexpr std::size_t kMaxTried = 256;
+
   PathRules();
   PathRules(PathRules&&) noexcept;
   PathRules& operator=(PathRules&&) noexcept;
   ~PathRules();
 
-  // Rules come in ascending order.
-  void add(Entry entry);
+  // Rules come in ascending order. False when more than kMaxTried now have to be tried one by one somewhere.
+  bool add(Entry entry);
   Found find(const Probe& probe) const;
   // The same among the rules that say nothing of paths.
   Found find_everywhere(const Probe& probe) const;
   // The first rule that looks at paths and has one of these methods; what an ambiguous path could be meant to evade.
   std::uint32_t find_by_path(MethodSet methods) const noexcept;
 
-  bool empty() const noexcept { return entries_.empty(); }
-  std::span<const Entry> entries() const noexcept { return entries_; }
+  bool empty() const noexcept { return state_ == nullptr; }
+  std::span<const Entry> entries() const noexcept;
 
  private:
-  struct Node;
-  static constexpr std::size_t kFew = 8;  // up to here trying each is faster
-
-  void note(const Entry& entry);
-  static void insert(Node& root, const Entry& entry);
-
-  std::vector<Entry> entries_;
-  std::vector<Entry> everywhere_;       // those for "/**"
-  std::vector<Entry> first_by_method_;  // of the others, those that bring a method which none before had
-  MethodSet by_path_;                   // all methods of first_by_method_
-  std::unique_ptr<Node> root_;
+  struct State;
+  std::unique_ptr<State> state_;  // most hosts have no such rules
 };
 
 }  // namespace sallyport::policy

@@ -68,10 +68,11 @@ void PolicyBuilder::stay_within(std::shared_ptr<const CompiledPolicy> ceiling) {
   policy_->ceiling_ = std::move(ceiling);
 }
 
-void PolicyBuilder::add(Rule rule, RuleTerms terms) {
+bool PolicyBuilder::add(Rule rule, RuleTerms terms) {
   rule.index = static_cast<std::uint32_t>(policy_->rules_.size());
-  index_->add(rule.action, std::move(terms), rule.dns != DnsGrant{});
+  bool fits = index_->add(rule.action, std::move(terms), rule.dns != DnsGrant{});
   policy_->rules_.push_back(std::move(rule));
+  return fits;
 }
 
 std::shared_ptr<const CompiledPolicy> PolicyBuilder::finish(std::string_view source) {

@@ -23,7 +23,8 @@ class PolicyBuilder {
   void use(std::string label);
   void end_after(std::uint64_t denials);
   // `rule.index` is set here.
-  void add(Rule rule, RuleTerms terms);
+  // False when there are too many rules of a kind that cannot be indexed, see RuleIndex::add.
+  bool add(Rule rule, RuleTerms terms);
 
   // What was added so far, for the checks that compare rules.
   const RuleIndex& index() const noexcept { return *index_; }

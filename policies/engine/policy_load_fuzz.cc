@@ -6,6 +6,8 @@
 
 #include "policies/engine/decide.h"
 #include "policies/engine/load.h"
+#include "policies/engine/notes.h"
+#include "policies/engine/question.h"
 
 using namespace sallyport;
 using namespace sallyport::policy;
@@ -20,6 +22,24 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (failed == (outcome.policy != nullptr)) std::abort();
   if (!outcome.policy) return 0;
+  if (outcome.document == nullptr) std::abort();
+  for (const Diagnostic& d : notes(*outcome.policy, *outcome.document, "fuzz.yaml"))
+    for (char c : render(d))
+      if (c != '\n' && (c < 0x20 || c >= 0x7f)) std::abort();
+  // A question means the same once it is written anew, and a record is granted only for a name that may be known.
+  for (const PolicyTest& test : outcome.document->policy_tests) {
+    auto again = Question::parse(test.question.text());
+    if (!again || ask(*outcome.policy, again.value()).allowed() != ask(*outcome.policy, test.question).allowed()) {
+      if (test.question.content_type.empty()) std::abort();
+    }
+    if (test.question.kind == Question::Kind::kRecord && ask(*outcome.policy, test.question).allowed() &&
+        !decide_name(*outcome.policy, *test.question.target.host()).allowed())
+      std::abort();
+  }
+  // Within itself a policy allows what it allows, unless it cannot be a ceiling.
+  auto within = load({reinterpret_cast<const char*>(data), size}, "fuzz.yaml", {outcome.policy});
+  bool can = ceiling_faults(*outcome.policy, "fuzz.yaml").empty() && !outcome.document->within;
+  if (can && within.policy == nullptr) std::abort();
   auto path = CanonicalPath::parse("/v1/a").value();
   for (auto host : {"a.example", "b.a.example", "metadata.google.internal"}) {
     auto name = HostName::parse(host).value();

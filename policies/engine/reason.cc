@@ -44,7 +44,7 @@ constexpr std::array<Entry, kReasonCodes> kTable{{
     {kEchRefused, C::kProtocol, "ech_refused",
      "The TLS greeting may hide the server's name; only a rule with ech: allow lets it pass, and then the name inside is not seen"},
     {kHostMismatch, C::kProtocol, "host_mismatch", "The request names another host than the connection was for"},
-    {kClassificationTimeout, C::kProtocol, "classification_timeout", "The client did not show in time what it speaks"},
+    {kClassificationTimeout, C::kProtocol, "classification_timeout", "The client took too long to show what it wants"},
     {kAddressRefused, C::kAddress, "address_refused", "The name leads to an address of a kind that is not dialled"},
     {kFloor, C::kAddress, "floor", "Cloud metadata and Sallyport's own sockets are never reachable"},
     {kSelfConnection, C::kAddress, "self_connection", "The connection leads back to Sallyport or to the task itself"},

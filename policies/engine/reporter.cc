@@ -32,6 +32,17 @@ void Reporter::add(Severity severity, Position at, std::string message, std::str
       {file_, at.line, at.column, severity, std::move(message), escape_text(read, 160), std::move(advice)});
 }
 
+void Reporter::absorb(Reporter other) {
+  errors_ += other.errors_;
+  untold_ += other.untold_;
+  for (Diagnostic& diagnostic : other.diagnostics_) {
+    if (diagnostics_.size() < kMaxDiagnostics)
+      diagnostics_.push_back(std::move(diagnostic));
+    else
+      ++untold_;
+  }
+}
+
 std::vector<Diagnostic> Reporter::take() {
   std::ranges::sort(diagnostics_, {},
                     [](const Diagnostic& d) { return std::tie(d.line, d.column, d.severity, d.message); });

@@ -24,6 +24,9 @@ class Reporter {
   void warning(Position at, std::string message, std::string_view read = {}, std::string advice = {});
   void note(Position at, std::string message, std::string_view read = {}, std::string advice = {});
 
+  // Takes over what another has collected.
+  void absorb(Reporter other);
+
   bool failed() const noexcept { return errors_ != 0; }
   // In the order of the file. The reporter is empty afterwards.
   std::vector<Diagnostic> take();

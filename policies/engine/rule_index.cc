@@ -7,17 +7,18 @@ namespace {
 
 void keep_first(std::uint32_t& slot, std::uint32_t rule) noexcept { slot = std::min(slot, rule); }
 
-void place(PortRules& at, Action action, const RuleTerms& terms, std::uint32_t rule) {
+bool place(PortRules& at, Action action, const RuleTerms& terms, std::uint32_t rule) {
   if (action == Action::kAllow) {
     if (terms.is_opaque())
       keep_first(at.opaque_allow, rule);
     else
-      at.allow.add({&*terms.path, terms.methods, rule, terms.request.get()});
+      return at.allow.add({&*terms.path, terms.methods, rule, terms.request.get()});
   } else if (terms.is_whole()) {
     keep_first(at.whole_deny, rule);
   } else {
-    at.deny.add({&*terms.loose_path, terms.methods, rule});
+    return at.deny.add({&*terms.loose_path, terms.methods, rule});
   }
+  return true;
 }
 
 }  // namespace
@@ -38,21 +39,33 @@ void RuleIndex::reserve(std::size_t rules) {
   exact_.reserve(rules);
 }
 
-void RuleIndex::add(Action action, RuleTerms terms, bool grants_dns) {
+bool RuleIndex::add(Action action, RuleTerms terms, bool grants_dns) {
   auto rule = static_cast<std::uint32_t>(terms_.size());
   if (action == Action::kDeny && terms.path) terms.loose_path = terms.path->for_denial();
   const RuleTerms& kept = terms_.emplace_back(std::move(terms));
   actions_.push_back(action);
   HostRules& host = rules_for(kept.host);
-  place(host.make(kept.port), action, kept, rule);
+  bool fits = place(host.make(kept.port), action, kept, rule);
   if (action == Action::kAllow) keep_first(host.first_allow, rule);
   if (grants_dns) host.granting.push_back(rule);
+  return fits;
 }
 
 HostRules& RuleIndex::rules_for(const HostPattern& host) {
   if (const IpAddress* address = host.target().address()) return literal_[*address];
-  std::string name(host.target().host()->text());
-  return host.is_wildcard() ? below_[std::move(name)] : exact_[std::move(name)];
+  FlatIndex& index = host.is_wildcard() ? below_ : exact_;
+  std::string_view name = host.target().host()->text();
+  auto hash = SuffixHash::of(name);
+  if (const HostRules* known = find(index, hash, name)) return const_cast<HostRules&>(*known);
+  index.insert(hash, static_cast<std::uint32_t>(hosts_.size()));
+  HostRules& fresh = hosts_.emplace_back();
+  fresh.name = name;
+  return fresh;
+}
+
+const HostRules* RuleIndex::find(const FlatIndex& index, std::uint64_t hash, std::string_view name) const noexcept {
+  auto found = index.find(hash, [&](std::uint32_t host) { return hosts_[host].name == name; });
+  return found == FlatIndex::kNone ? nullptr : &hosts_[found];
 }
 
 void RuleIndex::collect(const Target& target, bool wildcard, HostMatches& out) const noexcept {
@@ -61,11 +74,15 @@ void RuleIndex::collect(const Target& target, bool wildcard, HostMatches& out) c
     return;
   }
   std::string_view name = target.host()->text();
-  const auto& own = wildcard ? below_ : exact_;
-  if (auto found = own.find(name); found != own.end()) out.push(found->second);
-  if (below_.empty()) return;
-  for (auto dot = name.find('.'); dot != std::string_view::npos; dot = name.find('.', dot + 1))
-    if (auto found = below_.find(name.substr(dot + 1)); found != below_.end()) out.push(found->second);
+  std::array<const HostRules*, 128> above;
+  std::size_t size = 0;
+  SuffixHash hash;
+  for (auto at = name.size(); at-- > 0; hash.prepend(name[at])) {
+    if (name[at] != '.' || below_.empty()) continue;
+    if (const HostRules* found = find(below_, hash.value(), name.substr(at + 1))) above[size++] = found;
+  }
+  if (const HostRules* own = find(wildcard ? below_ : exact_, hash.value(), name)) out.push(*own);
+  while (size > 0) out.push(*above[--size]);
 }
 
 }  // namespace sallyport::policy

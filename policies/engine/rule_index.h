@@ -1,7 +1,7 @@
 // RuleIndex: rules by host and port, so that a decision looks at what could match and at nothing else.
 //
-// Exact names and addresses by hash; wildcards by the hash of their apex, looked for label by label; ports by binary
-// search. Owns the terms of its rules. Filled once, then only read.
+// Names are hashed from their ends, label by label, so that one walk over a name finds it and every wildcard above it; ports are
+// found by binary search. Owns the terms of its rules. Filled once, then only read.
 #pragma once
 
 #include <array>
@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "policies/engine/flat_index.h"
 #include "policies/engine/path_rules.h"
 #include "policies/engine/rule_terms.h"
-#include "policies/engine/text_hash.h"
 
 namespace sallyport::policy {
 
@@ -28,6 +28,7 @@ struct PortRules {
 };
 
 struct HostRules {
+  std::string_view name = {};    // or apex; borrowed from the terms of a rule
   std::vector<PortRules> ports;  // ascending
   std::uint32_t first_allow = kNoRuleIndex;
   std::vector<std::uint32_t> granting;  // allow rules with `dns:`, ascending
@@ -53,8 +54,9 @@ class HostMatches {
 class RuleIndex {
  public:
   void reserve(std::size_t rules);
-  // Indices are given out in order: the first rule added is 0.
-  void add(Action action, RuleTerms terms, bool grants_dns = false);
+  // Indices are given out in order: the first rule added is 0. False when the rules for this host and port that have to be tried
+  // one by one are now too many (PathRules::kMaxTried).
+  bool add(Action action, RuleTerms terms, bool grants_dns = false);
 
   void match(const Target& target, HostMatches& out) const noexcept { collect(target, false, out); }
   // The patterns that match whatever `host` matches, itself among them.
@@ -67,13 +69,15 @@ class RuleIndex {
   std::size_t size() const noexcept { return terms_.size(); }
 
  private:
-  HostRules& rules_for(const HostPattern& host);
+  HostRules& rules_for(const HostPattern& host);  // of `host` as it stands in terms_
+  const HostRules* find(const FlatIndex& index, std::uint64_t hash, std::string_view name) const noexcept;
   void collect(const Target& target, bool wildcard, HostMatches& out) const noexcept;
 
   std::deque<RuleTerms> terms_;  // entries of PathRules point into it
   std::vector<Action> actions_;
-  TextMap<HostRules> exact_;
-  TextMap<HostRules> below_;  // by apex
+  std::deque<HostRules> hosts_;
+  FlatIndex exact_;  // of hosts_, by name
+  FlatIndex below_;  // of hosts_, by apex
   std::unordered_map<IpAddress, HostRules> literal_;
 };
 

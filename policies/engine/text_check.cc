@@ -60,6 +60,11 @@ bool check_text(std::string_view text, Reporter& reporter) {
   if (has_mark(text, reporter)) return false;
   Position at;
   for (std::size_t i = 0; i < text.size();) {
+    if (text[i] >= 0x20 && text[i] < 0x7f) {
+      ++i;
+      ++at.column;
+      continue;
+    }
     char32_t c = 0;
     std::size_t length = utf8_sequence(text, i, c);
     if (length == 0) {

@@ -104,6 +104,10 @@ class SeenKeys {
 class Reader {
  public:
   Reader(std::string_view text, Reporter& reporter) : events_(text, reporter), reporter_(reporter) {}
+  void hand_out(std::string_view key, const TakeItem& take) {
+    handed_key_ = key;
+    take_ = &take;
+  }
 
   std::optional<YamlNode> document() {
     const yaml_event_t* event = events_.next();  // the stream's start
@@ -207,7 +211,24 @@ class Reader {
                       "the keys themselves");
       if (seen.again(out.entries)) report_twice(out, entry);
       event = events_.next();
-      if (event == nullptr || !node(*event, entry.value, depth + 1)) return false;
+      if (event == nullptr) return false;
+      bool handed = take_ != nullptr && depth == 1 && entry.key == handed_key_ && event->type == YAML_SEQUENCE_START_EVENT;
+      if (handed ? !handed_items(*event, entry.value) : !node(*event, entry.value, depth + 1)) return false;
+    }
+  }
+
+  bool handed_items(const yaml_event_t& event, YamlNode& out) {
+    if (!plain_form(event)) return false;
+    out.at = position(event.start_mark);
+    out.kind = YamlNode::Kind::kList;
+    out.flow = event.data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE;
+    for (;;) {
+      const yaml_event_t* next = events_.next();
+      if (next == nullptr) return false;
+      if (next->type == YAML_SEQUENCE_END_EVENT) return true;
+      YamlNode item;
+      if (!node(*next, item, 3)) return false;
+      (*take_)(item);
     }
   }
 
@@ -221,12 +242,22 @@ class Reader {
 
   Events events_;
   Reporter& reporter_;
+  std::string_view handed_key_;
+  const TakeItem* take_ = nullptr;
 };
 
 }  // namespace
 
 std::optional<YamlNode> read_yaml(std::string_view text, Reporter& reporter) {
   auto root = Reader(text, reporter).document();
+  if (reporter.failed()) return std::nullopt;
+  return root;
+}
+
+std::optional<YamlNode> read_yaml(std::string_view text, Reporter& reporter, std::string_view key, const TakeItem& take) {
+  Reader reader(text, reporter);
+  reader.hand_out(key, take);
+  auto root = reader.document();
   if (reporter.failed()) return std::nullopt;
   return root;
 }

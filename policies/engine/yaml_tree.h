@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,11 @@ struct YamlEntry {
 // Reads a text that check_text has passed. Nothing when anything was reported, or when there is no content at all,
 // which is reported too.
 std::optional<YamlNode> read_yaml(std::string_view text, Reporter& reporter);
+
+// The same for a map at whose key `key` a long list may stand: each of its items goes to `take` as soon as it is read, and the list
+// stays empty. When nothing comes of it in the end, what was made of the items is to be forgotten.
+using TakeItem = std::function<void(const YamlNode& item)>;
+std::optional<YamlNode> read_yaml(std::string_view text, Reporter& reporter, std::string_view key, const TakeItem& take);
 
 // "a list", "a map", "text": for messages.
 std::string_view kind_text(const YamlNode& node) noexcept;
