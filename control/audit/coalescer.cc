@@ -28,6 +28,7 @@ void append_bytes(std::string& out, const T& value) {
 
 std::string key_of(std::uint64_t ring, const audit::DecodedRecord& record) {
   std::string key;
+  key.reserve(256);
   append_bytes(key, ring);
   append_bytes(key, record.kind);
   key += record.task;
@@ -60,38 +61,35 @@ bool Coalescer::fold(std::uint64_t ring, const audit::DecodedRecord& record, std
     return false;
   }
   ++of_task->second;
-  Clock::time_point ends = now + kWindow;
-  earliest_ = std::min(earliest_, ends);
-  entries_.emplace(std::move(key), Entry{ring, std::move(task), {bytes.begin(), bytes.end()}, ends, 0});
+  auto [entry, fresh] = entries_.emplace(std::move(key), Entry{ring, std::move(task), {bytes.begin(), bytes.end()}, now + kWindow, 0, {}});
+  // All windows are equally long, so the one that begins last ends last.
+  entry->second.place = order_.insert(order_.end(), &entry->first);
   return false;
 }
 
-void Coalescer::forget(const Entry& entry) {
-  auto found = of_task_.find(entry.task);
+Coalescer::Entries::iterator Coalescer::forget(Entries::iterator entry) {
+  auto found = of_task_.find(entry->second.task);
   if (found != of_task_.end() && --found->second == 0) of_task_.erase(found);
+  order_.erase(entry->second.place);
+  return entries_.erase(entry);
 }
 
 std::vector<Coalescer::Report> Coalescer::due(Clock::time_point now, std::size_t most) {
   std::vector<Report> reports;
-  if (now < earliest_) return reports;
-  Clock::time_point earliest = Clock::time_point::max();
-  for (auto it = entries_.begin(); it != entries_.end();) {
-    Entry& entry = it->second;
-    bool ended = entry.ends <= now;
-    if (ended && entry.count == 0) {
-      forget(entry);
-      it = entries_.erase(it);
+  while (!order_.empty()) {
+    auto found = entries_.find(*order_.front());
+    Entry& entry = found->second;
+    if (entry.ends > now) break;
+    if (entry.count == 0) {
+      forget(found);
       continue;
     }
-    if (ended && reports.size() < most) {
-      reports.push_back({entry.ring, entry.record, entry.count});
-      entry.count = 0;
-      entry.ends = now + kWindow;
-    }
-    earliest = std::min(earliest, entry.ends);
-    ++it;
+    if (reports.size() >= most) break;
+    reports.push_back({entry.ring, entry.record, entry.count});
+    entry.count = 0;
+    entry.ends = now + kWindow;
+    order_.splice(order_.end(), order_, entry.place);
   }
-  earliest_ = earliest;
   return reports;
 }
 
@@ -105,8 +103,7 @@ std::vector<Coalescer::Report> Coalescer::take_if(Condition condition) {
       continue;
     }
     if (entry.count != 0) reports.push_back({entry.ring, std::move(entry.record), entry.count});
-    forget(entry);
-    it = entries_.erase(it);
+    it = forget(it);
   }
   return reports;
 }
@@ -123,6 +120,9 @@ std::vector<Coalescer::Report> Coalescer::take_all() {
   return take_if([](const Entry&) { return true; });
 }
 
-Deadline Coalescer::next() const noexcept { return Deadline(earliest_); }
+Deadline Coalescer::next() const noexcept {
+  if (order_.empty()) return Deadline(Clock::time_point::max());
+  return Deadline(entries_.find(*order_.front())->second.ends);
+}
 
 }  // namespace sallyport::audit_writer

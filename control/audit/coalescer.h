@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <list>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -18,8 +19,8 @@ namespace sallyport::audit_writer {
 class Coalescer {
  public:
   static constexpr std::chrono::seconds kWindow{1};
-  static constexpr std::size_t kMaxEntries = 1024;
-  static constexpr std::size_t kMaxEntriesOfTask = 256;
+  static constexpr std::size_t kMaxEntries = 16'384;
+  static constexpr std::size_t kMaxEntriesOfTask = 4096;
 
   // True: the record equals one written less than a window ago, and has been counted. False: it is to be written.
   bool fold(std::uint64_t ring, const audit::DecodedRecord& record, std::span<const std::byte> bytes, Clock::time_point now);
@@ -47,14 +48,16 @@ class Coalescer {
     std::vector<std::byte> record;
     Clock::time_point ends;
     std::uint64_t count = 0;
+    std::list<const std::string*>::iterator place;  // in order_
   };
+  using Entries = std::unordered_map<std::string, Entry>;
   template <class Condition>
   std::vector<Report> take_if(Condition condition);
-  void forget(const Entry& entry);
+  Entries::iterator forget(Entries::iterator entry);
 
-  std::unordered_map<std::string, Entry> entries_;
+  Entries entries_;
+  std::list<const std::string*> order_;  // keys, by when their windows end
   std::unordered_map<std::string, std::size_t> of_task_;
-  Clock::time_point earliest_ = Clock::time_point::max();  // no window ends before
 };
 
 }  // namespace sallyport::audit_writer
