@@ -106,9 +106,13 @@ std::string Name::escaped() const {
   std::string out;
   for_each_label(wire(), [&](auto label) {
     if (!out.empty()) out += '.';
-    for (std::uint8_t byte : label) {
-      char c = static_cast<char>(byte);
-      out += c == '.' ? std::string("\\x2e") : escape_text({&c, 1});
+    std::string_view text(reinterpret_cast<const char*>(label.data()), label.size());
+    for (;;) {
+      auto dot = text.find('.');
+      out += escape_text(text.substr(0, dot));
+      if (dot == text.npos) break;
+      out += "\\x2e";
+      text.remove_prefix(dot + 1);
     }
   });
   return out;
