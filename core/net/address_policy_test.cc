@@ -108,6 +108,24 @@ TEST(AddressClassification, KnowsEveryRegisteredRangeAndItsNeighbours) {
   }
 }
 
+// The entries that lie inside wider ones above, too: both registries whole, as of 2025. What the registry calls globally
+// reachable (the anycast addresses of 192.0.0.0/24 and 2001:1::/32, AMT, AS112) is refused all the same.
+TEST(AddressPolicy, DeniesBothEndsOfEveryRegistryEntry) {
+  for (auto text : {"0.0.0.0/8", "0.0.0.0/32", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+                    "192.0.0.0/24", "192.0.0.0/29", "192.0.0.8/32", "192.0.0.9/32", "192.0.0.10/32", "192.0.0.170/32",
+                    "192.0.0.171/32", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24", "192.88.99.2/32",
+                    "192.168.0.0/16", "192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+                    "255.255.255.255/32", "224.0.0.0/4", "::1/128", "::/128", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48",
+                    "100::/64", "100:0:0:1::/64", "2001::/23", "2001::/32", "2001:1::1/128", "2001:1::2/128", "2001:1::3/128",
+                    "2001:2::/48", "2001:3::/32", "2001:4:112::/48", "2001:10::/28", "2001:20::/28", "2001:30::/28",
+                    "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20", "5f00::/16", "fc00::/7", "fe80::/10",
+                    "fec0::/10", "ff00::/8"}) {
+    auto prefix = range(text);
+    EXPECT_FALSE(AddressPolicy().check_address(prefix.base())) << text;
+    EXPECT_FALSE(AddressPolicy().check_address(last_of(prefix))) << text;
+  }
+}
+
 TEST(AddressClassification, FindsOrdinaryAddressesPublic) {
   for (auto text : {"1.1.1.1", "8.8.8.8", "9.255.255.255", "100.63.255.255", "100.128.0.0", "223.255.255.255",
                     "2000::1", "2606:4700::1111", "2a00:1450:4001::200e", "3ffe::1"})
