@@ -77,9 +77,10 @@ Result<std::vector<TaskListener>> listeners_of(const api::AddTask& request, std:
     return fail(ErrorKind::kInvalid, "the descriptors do not go with the listeners");
   std::vector<TaskListener> out;
   for (int i = 0; i < request.listeners_size(); ++i) {
-    auto kind = request.listeners(i) == api::PROXY    ? ListenerKind::kProxy
-                : request.listeners(i) == api::CAUGHT ? ListenerKind::kCaught
-                                                      : ListenerKind::kDns;
+    auto kind = request.listeners(i) == api::PROXY     ? ListenerKind::kProxy
+                : request.listeners(i) == api::CAUGHT  ? ListenerKind::kCaught
+                : request.listeners(i) == api::DNS_TCP ? ListenerKind::kDnsTcp
+                                                       : ListenerKind::kDns;
     if (request.listeners(i) == api::LISTENER_UNSPECIFIED) return fail(ErrorKind::kInvalid, "a listener of no kind");
     out.push_back({kind, std::move(descriptors[static_cast<std::size_t>(i) + 1])});
   }

@@ -30,7 +30,9 @@ Result<net::AddressPolicy> address_policy(const api::Start& start) {
   for (const auto& text : start.own_sockets()) {
     auto colon = text.rfind(':');
     if (colon == std::string::npos) return fail(ErrorKind::kInvalid, "an own socket without a port");
-    BOOST_OUTCOME_TRY(auto address, IpAddress::parse(text.substr(0, colon)));
+    auto host = std::string_view(text).substr(0, colon);
+    bool bracketed = host.size() > 2 && host.front() == '[' && host.back() == ']';
+    BOOST_OUTCOME_TRY(auto address, IpAddress::parse(bracketed ? host.substr(1, host.size() - 2) : host));
     BOOST_OUTCOME_TRY(auto port, Port::parse(text.substr(colon + 1)));
     settings.own_sockets.push_back({address, port});
   }

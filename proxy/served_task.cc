@@ -3,6 +3,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 
 #include "proxy/exchange/caught.h"
@@ -19,6 +20,7 @@ std::string_view name_of(ListenerKind kind) {
     case ListenerKind::kProxy: return "proxy";
     case ListenerKind::kCaught: return "caught";
     case ListenerKind::kDns: return "dns";
+    case ListenerKind::kDnsTcp: return "dns over tcp";
   }
   return "proxy";
 }
@@ -29,7 +31,10 @@ bool is_dns(Task& task, const net::Endpoint& destination) {
   if (destination.port != kDnsPort) return false;
   auto kind = task.names().lookup(destination.address).kind;
   if (kind == Kind::kResolver) return true;
-  return kind == Kind::kForeign && !task.decide_connection({destination.address, Port::of(kDnsPort)}).allowed();
+  if (kind != Kind::kForeign) return false;
+  auto open = [&](policy::Target target) { return task.decide_connection({std::move(target), Port::of(kDnsPort)}).allowed(); };
+  auto names = task.real_addresses().names_of(destination.address, Clock::now());
+  return !open(destination.address) && std::ranges::none_of(names, open);
 }
 
 }  // namespace
@@ -93,7 +98,7 @@ Awaitable<void> ServedTask::serve_connection(UniqueFd socket, ListenerKind kind)
   }
   ClientConnection client(task_, kind == ListenerKind::kCaught ? ClientForm::kCaught : ClientForm::kExplicit, std::move(adopted).value(),
                           std::move(destination));
-  auto serving = dispatch(client);
+  auto serving = kind == ListenerKind::kDnsTcp ? serve_dns_tcp(client, dns_) : dispatch(client);
   co_await std::move(serving);
 }
 

@@ -10,7 +10,7 @@
 
 namespace sallyport::proxy {
 
-enum class ListenerKind : std::uint8_t { kProxy, kCaught, kDns };
+enum class ListenerKind : std::uint8_t { kProxy, kCaught, kDns, kDnsTcp };
 
 struct TaskListener {
   ListenerKind kind;

@@ -22,8 +22,8 @@ rules:
     allow: GET http://*.wild.allowed.test/**
 """
 OURS, FOREIGN4, FOREIGN6 = "the resolver", "192.0.2.8", "3fff::8888"
-NOERROR, FORMERR, NXDOMAIN, NOTIMP, REFUSED = 0, 1, 3, 4, 5
-A, NULL, PTR, TXT, AAAA, SRV, SVCB, HTTPS, AXFR, ANY = 1, 10, 12, 16, 28, 33, 64, 65, 252, 255
+NOERROR, FORMERR, SERVFAIL, NXDOMAIN, NOTIMP, REFUSED = 0, 1, 2, 3, 4, 5
+A, NULL, PTR, MX, TXT, AAAA, SRV, SVCB, HTTPS, AXFR, ANY = 1, 10, 12, 15, 16, 28, 33, 64, 65, 252, 255
 
 # Sends every message of stdin from a socket of its own, all at once, and prints what came back (null: nothing, "refused": an error).
 INSIDE = r"""

@@ -112,11 +112,13 @@ Result<Foreground> foreground(const ForegroundOptions& options) {
   return Foreground(options, std::move(signals));
 }
 
-Foreground::Prepare hand_over(proxy::api::Listener kind, UniqueFd& socket) {
-  return [kind, &socket](Appliance& appliance, AttachRequest request, Deadline deadline) {
+using Listeners = std::vector<std::pair<proxy::api::Listener, UniqueFd>>;
+
+Foreground::Prepare hand_over(Listeners& listeners) {
+  return [&listeners](Appliance& appliance, AttachRequest request, Deadline deadline) {
     NewTask task{request.task, request.policy.text, request.policy.file, request.policy.policy, request.pools.v4, request.pools.v6, {},
                  request.policy.ceiling_text, request.policy.ceiling_file};
-    task.listeners.push_back({kind, std::move(socket)});
+    for (auto& [kind, socket] : listeners) task.listeners.push_back({kind, std::move(socket)});
     return appliance.add_task(std::move(task), deadline);
   };
 }
@@ -125,10 +127,17 @@ int serve_listener(const ListenOptions& options, proxy::api::Listener kind) {
   bool dns = kind == proxy::api::DNS;
   auto listener = loopback_listener(options.listen, dns ? ListenerProtocol::kUdp : ListenerProtocol::kTcp);
   if (!listener) return report(listener.error());
+  Listeners listeners;
+  listeners.emplace_back(kind, std::move(listener.value().socket));
+  if (dns) {
+    auto stream = loopback_listener(listener.value().text, ListenerProtocol::kTcp);
+    if (!stream) return report(stream.error());
+    listeners.emplace_back(proxy::api::DNS_TCP, std::move(stream.value().socket));
+  }
   auto serving = foreground(options.common);
   if (!serving) return report(serving.error());
   return serving.value().serve({listener.value().text}, -1, std::string(dns ? "DNS" : "proxy") + " on " + listener.value().text,
-                               hand_over(kind, listener.value().socket));
+                               hand_over(listeners));
 }
 
 }  // namespace

@@ -36,6 +36,9 @@ class ClientConnection final : public async::Abortable {
   Clock::time_point opened() const noexcept { return opened_; }
   // Where a caught connection was going.
   const std::optional<net::Endpoint>& destination() const noexcept { return destination_; }
+  // The one address that may be dialled for it; none: any that its name has.
+  const std::optional<IpAddress>& dial_only() const noexcept { return dial_only_; }
+  void set_dial_only(const IpAddress& address) noexcept { dial_only_ = address; }
   std::string destination_text() const { return destination_ ? destination_->text() : std::string(); }
 
   // Reads more into input(). 0: the client ended its side. kOverloaded when the buffer is full.
@@ -75,6 +78,7 @@ class ClientConnection final : public async::Abortable {
   std::unique_ptr<net::SocketStream> stream_;
   net::InputBuffer input_{128 * 1024};
   std::optional<net::Endpoint> destination_;
+  std::optional<IpAddress> dial_only_;
   std::uint64_t id_;
   Clock::time_point opened_ = Clock::now();
   net::Stream* upstream_ = nullptr;

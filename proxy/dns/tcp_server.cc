@@ -4,12 +4,14 @@ namespace sallyport::proxy {
 namespace {
 
 constexpr auto kTcpIdle = std::chrono::seconds(10);
+// Where the connection was not caught on its way to an address.
+const net::Endpoint kListener{IpAddress::v4({127, 0, 0, 1}), 53};
 
 }  // namespace
 
 Awaitable<void> serve_dns_tcp(ClientConnection& client, TaskDns& dns) {
   auto& input = client.input();
-  std::array<std::uint8_t, dns::kResponseBuffer + 2> out;
+  std::vector<std::uint8_t> out(dns::kTcpResponseBuffer + 2);
   // One deadline for a message whole, not for each piece of it.
   client.expect_until(Deadline::after(kTcpIdle), Expired::kIdle);
   for (;;) {
@@ -22,8 +24,14 @@ Awaitable<void> serve_dns_tcp(ClientConnection& client, TaskDns& dns) {
       continue;
     }
     auto* message = reinterpret_cast<const std::uint8_t*>(bytes.data()) + 2;
-    auto reply = dns.answer({message, length}, dns::Transport::kTcp, *client.destination(), std::span(out).subspan(2));
+    auto answered = dns.answer({message, length}, dns::Transport::kTcp, client.destination().value_or(kListener), std::span(out).subspan(2));
     input.consume(length + 2);
+    auto reply = answered.bytes;
+    if (answered.pending) {
+      client.expect_until(Deadline::after(kTcpIdle), Expired::kIdle);
+      auto looking_up = dns.look_up(std::move(*answered.pending), dns::Transport::kTcp, std::span(out).subspan(2));
+      reply = co_await std::move(looking_up);
+    }
     if (reply.empty()) co_return client.abort_both();
     out[0] = static_cast<std::uint8_t>(reply.size() >> 8);
     out[1] = static_cast<std::uint8_t>(reply.size() & 0xff);

@@ -59,6 +59,13 @@ std::size_t put_source(msghdr& header, const IpAddress& source) {
 
 }  // namespace
 
+// Whom a late answer is for.
+struct UdpDnsServer::Asker {
+  sockaddr_storage peer;
+  socklen_t length;
+  IpAddress asked_at;
+};
+
 struct UdpBatch {
   struct Slot {
     sockaddr_storage peer;
@@ -80,7 +87,7 @@ struct UdpBatch {
 };
 
 UdpDnsServer::UdpDnsServer(Task& task, TaskDns& dns, UniqueFd socket)
-    : dns_(dns), socket_(task.services().executor, socket.release()), batch_(std::make_unique<UdpBatch>()) {
+    : task_(task), dns_(dns), socket_(task.services().executor, socket.release()), batch_(std::make_unique<UdpBatch>()) {
   task.scope().enlist(*this);
 }
 
@@ -103,7 +110,13 @@ bool UdpDnsServer::serve_batch() {
     auto& header = b.received[i].msg_hdr;
     auto to = destination_of(header);
     if (!to || (header.msg_flags & MSG_TRUNC) != 0) continue;
-    auto reply = dns_.answer({slot.query.data(), b.received[i].msg_len}, dns::Transport::kUdp, {*to, 53}, slot.reply);
+    auto answered = dns_.answer({slot.query.data(), b.received[i].msg_len}, dns::Transport::kUdp, {*to, 53}, slot.reply);
+    if (answered.pending) {
+      // Without room for its coroutine it is lost like any datagram.
+      (void)task_.scope().spawn(answer_late({slot.peer, header.msg_namelen, *to}, std::move(*answered.pending)));
+      continue;
+    }
+    auto reply = answered.bytes;
     if (reply.empty()) continue;
     slot.out = {slot.reply.data(), reply.size()};
     auto& out = b.replies[replies++].msg_hdr;
@@ -113,6 +126,18 @@ bool UdpDnsServer::serve_batch() {
   // A reply that cannot be sent is lost like any datagram; the client asks again.
   if (replies > 0) (void)::sendmmsg(socket_.native_handle(), b.replies.data(), replies, MSG_DONTWAIT | MSG_NOSIGNAL);
   return static_cast<std::size_t>(count) == kBatch;
+}
+
+Awaitable<void> UdpDnsServer::answer_late(Asker asker, resolver::PendingLookup pending) {
+  std::vector<std::uint8_t> space(dns::kTcpResponseBuffer);
+  auto looking_up = dns_.look_up(std::move(pending), dns::Transport::kUdp, space);
+  auto reply = co_await std::move(looking_up);
+  if (reply.empty() || !socket_.is_open()) co_return;
+  alignas(cmsghdr) std::array<char, kControlBytes> control{};
+  iovec bytes{space.data(), reply.size()};
+  msghdr out{&asker.peer, asker.length, &bytes, 1, control.data(), control.size(), 0};
+  out.msg_controllen = put_source(out, asker.asked_at);
+  (void)::sendmsg(socket_.native_handle(), &out, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
 Awaitable<void> UdpDnsServer::run() {

@@ -2,6 +2,7 @@
 
 #include "firewall/api/plan.h"
 #include "proxy/exchange/http_session.h"
+#include "proxy/exchange/shared_address.h"
 #include "proxy/local/internal_pages.h"
 #include "proxy/tunnel/tunnel.h"
 
@@ -40,6 +41,29 @@ Meant meaning_of(Task& task, const net::Endpoint& destination) {
       break;
   }
   return {std::nullopt, ReasonCode::kUnassignedAddress};
+}
+
+struct RealName {
+  std::optional<HostName> name;  // none: an address like any other
+  bool undecided = false;        // it has several names, and nothing chose one
+};
+
+// The name that a true address which the task was given stands for. Of several that may be connected to at this port the client chooses.
+Awaitable<RealName> name_of_real_address(ClientConnection& client) {
+  Task& task = client.task();
+  const auto& destination = *client.destination();
+  auto names = task.real_addresses().names_of(destination.address, Clock::now());
+  if (names.empty()) co_return RealName{};
+  Port port = Port::of(destination.port);
+  std::vector<HostName> open;
+  for (const HostName& name : names)
+    if (task.decide_connection({name, port}).allowed()) open.push_back(name);
+  bool literal = open.empty() && task.decide_connection({destination.address, port}).allowed();
+  if (literal) co_return RealName{};
+  if (open.size() <= 1) co_return RealName{open.empty() ? names.front() : open.front(), false};
+  auto choosing = choose_name(client, open);
+  auto chosen = co_await std::move(choosing);
+  co_return RealName{chosen, !chosen};
 }
 
 Awaitable<void> serve_http(ClientConnection& client, policy::Target target, Port port) {
@@ -81,6 +105,16 @@ Awaitable<void> serve_caught(ClientConnection& client) {
   const auto& destination = *client.destination();
   std::string destination_text = destination.text();
   auto meant = meaning_of(task, destination);
+  bool shared = false;
+  if (meant.target && meant.target->is_literal()) {
+    auto choosing = name_of_real_address(client);
+    auto chosen = co_await std::move(choosing);
+    if (chosen.name) {
+      meant.target = *chosen.name;
+      client.set_dial_only(destination.address);
+    }
+    shared = chosen.undecided;
+  }
   Decision d;
   d.form = ClientForm::kCaught;
   d.connection = client.id();
@@ -88,6 +122,12 @@ Awaitable<void> serve_caught(ClientConnection& client) {
   d.destination = destination_text;
   d.reason = meant.reason;
   d.asked = destination_text;
+  if (shared) {
+    d.reason = ReasonCode::kHostMismatch;
+    d.detail = "several names of the task have this address, and the connection names none of them";
+    auto refusing = refuse_unclassified(client, d);
+    co_return co_await std::move(refusing);
+  }
   if (!meant.target || destination.port == 0) co_return refuse_by_reset(client, d);
   d.asked = {};
   d.target = &*meant.target;

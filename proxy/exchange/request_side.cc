@@ -92,6 +92,7 @@ bool Exchange::take_kept_connection() {
   upstream_ = task_.pool().take(destination_);
   // One whose time is over does not serve another request.
   if (upstream_ && task_.connection_deadline(destination_.rule(), upstream_->dialled_at).passed(Clock::now())) upstream_.reset();
+  if (upstream_ && client_.dial_only() && upstream_->endpoint.address != *client_.dial_only()) upstream_.reset();
   return upstream_ != nullptr;
 }
 

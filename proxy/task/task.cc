@@ -53,7 +53,8 @@ std::string describe_what(const Decision& d) {
 }  // namespace
 
 Task::Task(const ThreadServices& services, TaskSettings settings)
-    : services_(services), settings_(std::move(settings)), left_attached_(services.executor), allowances_(services.executor), scope_(services.executor, kMaxCoroutines) {
+    : services_(services), settings_(std::move(settings)), left_attached_(services.executor), allowances_(services.executor),
+      name_budget_(settings_.policy->budgets().dns_names), scope_(services.executor, kMaxCoroutines) {
   const auto& budgets = settings_.policy->budgets();
   apply(allowances_, budgets.limits, -1, settings_.leases, services_.executor);
   auto rules = settings_.policy->rules();
@@ -96,6 +97,31 @@ policy::NameVerdict Task::decide_name(const HostName& name) const {
     return denied;
   }
   return policy::decide_name(*settings_.policy, name);
+}
+
+policy::NameVerdict Task::decide_record(const HostName& name, policy::RecordType type) const {
+  if (auto floor = floor_of(name)) {
+    policy::NameVerdict denied;
+    denied.reason = *floor;
+    return denied;
+  }
+  return policy::decide_record(*settings_.policy, name, type);
+}
+
+bool Task::admit_query() {
+  auto most = settings_.policy->budgets().dns_queries;
+  if (!most || dns_queries < *most) {
+    ++dns_queries;
+    return true;
+  }
+  limit_reached("dns.queries", -1);
+  return false;
+}
+
+bool Task::admit_name(const HostName& name) {
+  if (name_budget_.admit(name)) return true;
+  limit_reached("dns.names", -1);
+  return false;
 }
 
 policy::ConnectionVerdict Task::decide_connection(const policy::ConnectionRequest& request) const {

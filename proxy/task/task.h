@@ -20,6 +20,8 @@
 #include "proxy/task/decision.h"
 #include "proxy/task/denial_log.h"
 #include "proxy/task/destinations.h"
+#include "proxy/task/name_budget.h"
+#include "proxy/task/real_addresses.h"
 #include "proxy/upstream/dialer.h"
 #include "proxy/upstream/upstream_pool.h"
 #include "resolver/answers/synthetic_pool.h"
@@ -77,6 +79,7 @@ class Task {
 
   // The policy's word, with the floor above it.
   policy::NameVerdict decide_name(const HostName& name) const;
+  policy::NameVerdict decide_record(const HostName& name, policy::RecordType type) const;
   policy::ConnectionVerdict decide_connection(const policy::ConnectionRequest& request) const;
   policy::HttpVerdict decide_http(const policy::HttpRequest& request) const;
 
@@ -97,6 +100,10 @@ class Task {
   void limit_reached(std::string_view limit, int rule);
 
   std::uint64_t next_connection() noexcept { return ++connections_; }
+  // Counts a DNS question, or a name that is looked up or connected to. False: the budget of them is used up.
+  bool admit_query();
+  bool admit_name(const HostName& name);
+  RealAddresses& real_addresses() noexcept { return real_addresses_; }
   std::uint64_t dns_queries = 0;
   std::size_t clients = 0;  // open client connections
   net::RelayShare relay_share;
@@ -117,6 +124,8 @@ class Task {
   DenialLog denials_;
   std::uint64_t refusals_ = 0;  // for `on_denial`
   Destinations destinations_;
+  NameBudget name_budget_;
+  RealAddresses real_addresses_;
   std::uint64_t connections_ = 0;
   std::uint64_t decisions_ = 0;
   std::vector<std::string> limits_told_;

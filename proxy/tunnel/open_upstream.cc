@@ -14,6 +14,8 @@ std::string used_up(bool rule_limit) {
 
 Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::ApprovedDestination& destination) {
   Task& task = client.task();
+  const HostName* name = destination.target().host();
+  if (name != nullptr && !task.admit_name(*name)) co_return OpenedUpstream{nullptr, {ReasonCode::kBudgetNames, ""}, false};
   auto slot = task.open_slot(destination.rule());
   if (!slot) {
     co_return OpenedUpstream{nullptr, {ReasonCode::kBudgetConcurrent, slot.error().detail}, false};
@@ -25,7 +27,10 @@ Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::
     task.limit_reached("connections.total", taken.rule_limit ? static_cast<int>(destination.rule().index) : -1);
     co_return OpenedUpstream{nullptr, {ReasonCode::kBudgetConnections, used_up(taken.rule_limit)}, taken.rule_limit};
   }
-  auto dialling = task.services().dialer.dial(destination, task.scope(), Deadline::after(Dialer::kConnectTimeout));
+  auto& dialer = task.services().dialer;
+  auto deadline = Deadline::after(Dialer::kConnectTimeout);
+  const auto& only = client.dial_only();
+  auto dialling = only ? dialer.dial_at(*only, destination, task.scope(), deadline) : dialer.dial(destination, task.scope(), deadline);
   auto outcome = co_await std::move(dialling);
   if (!outcome) co_return OpenedUpstream{nullptr, std::move(outcome.failure), false};
   if (task.phase() == Task::Phase::kEnded) co_return OpenedUpstream{nullptr, {ReasonCode::kTaskEnded, ""}, false};

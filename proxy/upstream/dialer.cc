@@ -43,6 +43,12 @@ Awaitable<DialOutcome> Dialer::dial(policy::ApprovedDestination destination, asy
   co_return co_await std::move(dialling);
 }
 
+Awaitable<DialOutcome> Dialer::dial_at(IpAddress address, policy::ApprovedDestination destination, async::TaskScope& scope,
+                                       Deadline deadline) {
+  auto dialling = dial_addresses({address}, destination.port(), scope, deadline);
+  co_return co_await std::move(dialling);
+}
+
 Awaitable<DialOutcome> Dialer::dial_addresses(std::vector<IpAddress> addresses, Port port, async::TaskScope& scope, Deadline deadline) {
   // One refused address refuses the name whole: no fallback from a public address to a private one (dns-012).
   for (const IpAddress& address : addresses) {

@@ -41,6 +41,9 @@ class Dialer {
 
   // The end of `scope` (the task's) ends a dial: kTaskEnded.
   Awaitable<DialOutcome> dial(policy::ApprovedDestination destination, async::TaskScope& scope, Deadline deadline);
+  // The same at one address that the destination's name was found to have, and at no other.
+  Awaitable<DialOutcome> dial_at(IpAddress address, policy::ApprovedDestination destination, async::TaskScope& scope, Deadline deadline);
+  ResolverClient& resolver() noexcept { return resolver_; }
 
  private:
   Awaitable<DialOutcome> dial_addresses(std::vector<IpAddress> addresses, Port port, async::TaskScope& scope, Deadline deadline);

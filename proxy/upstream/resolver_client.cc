@@ -38,12 +38,13 @@ std::optional<IpAddress> address_of(const std::string& bytes) {
 Resolved read_reply(const api::ResolveReply& reply) {
   Resolved out{status_of(reply.status()), {}, reply.detail(), std::chrono::seconds(reply.ttl())};
   if (out.status != ResolveStatus::kOk) return out;
+  for (const auto& bytes : reply.records()) out.records.emplace_back(bytes.begin(), bytes.end());
   for (const auto& bytes : reply.addresses()) {
     auto address = address_of(bytes);
     if (!address) return {ResolveStatus::kFailed, {}, "the resolver sent something that is no address", {}};
     out.addresses.push_back(*address);
   }
-  if (out.addresses.empty()) out.status = ResolveStatus::kNoAddress;
+  if (out.addresses.empty() && out.records.empty()) out.status = ResolveStatus::kNoAddress;
   return out;
 }
 
@@ -69,13 +70,26 @@ void ResolverClient::keep(const HostName& name, const Resolved& result) {
 
 Awaitable<Resolved> ResolverClient::resolve(const HostName& name, async::TaskScope& scope, Deadline deadline) {
   if (const Resolved* known = kept(name)) co_return *known;
+  auto asking = ask(name, 0, scope, deadline);
+  auto result = co_await std::move(asking);
+  keep(name, result);
+  co_return result;
+}
+
+Awaitable<Resolved> ResolverClient::resolve_records(const HostName& name, std::uint16_t type, async::TaskScope& scope, Deadline deadline) {
+  auto asking = ask(name, type, scope, deadline);
+  co_return co_await std::move(asking);
+}
+
+Awaitable<Resolved> ResolverClient::ask(const HostName& name, std::uint16_t record_type, async::TaskScope& scope, Deadline deadline) {
   if (!alive_) co_return Resolved{ResolveStatus::kUnavailable, {}, "the resolver is gone", {}};
   if (waiting_.size() >= kMaxInFlight) co_return Resolved{ResolveStatus::kOverloaded, {}, "too many names are being resolved", {}};
   api::ResolveRequest request;
   request.set_id(next_id_++);
   request.set_name(std::string(name.text()));
-  request.set_want_v4(true);
-  request.set_want_v6(true);
+  request.set_want_v4(record_type == 0);
+  request.set_want_v6(record_type == 0);
+  request.set_record_type(record_type);
   Waiting waiting(executor_);
   waiting_.emplace(request.id(), &waiting);
   auto sent = ipc::try_send_message(channel_, request);
@@ -92,7 +106,6 @@ Awaitable<Resolved> ResolverClient::resolve(const HostName& name, async::TaskSco
     co_await std::move(wait);
   }
   waiting_.erase(request.id());
-  keep(name, waiting.result);
   if (scope.closing()) co_return Resolved{ResolveStatus::kUnavailable, {}, "the task has ended", {}};
   if (!waiting.done) co_return Resolved{ResolveStatus::kTimedOut, {}, "the resolver did not answer in time", {}};
   co_return std::move(waiting.result);

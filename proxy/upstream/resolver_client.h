@@ -25,6 +25,7 @@ struct Resolved {
   std::vector<IpAddress> addresses;
   std::string detail;           // for the operator; escaped
   std::chrono::seconds ttl{0};  // how long it may be used again; 0: for this once
+  std::vector<std::vector<std::uint8_t>> records = {};  // canonical RDATA, where records were asked for
 };
 
 class ResolverClient {
@@ -38,6 +39,9 @@ class ResolverClient {
   // kUnavailable at once, except for names that are kept.
   // Ends early with kUnavailable when `scope` closes.
   Awaitable<Resolved> resolve(const HostName& name, async::TaskScope& scope, Deadline deadline);
+
+  // The same for records of another type (dns::has_record_data, by its number). Not kept here.
+  Awaitable<Resolved> resolve_records(const HostName& name, std::uint16_t type, async::TaskScope& scope, Deadline deadline);
 
   // Reads answers until the channel ends; spawn once.
   Awaitable<void> run();
@@ -56,6 +60,7 @@ class ResolverClient {
     Resolved result;
     Clock::time_point until;
   };
+  Awaitable<Resolved> ask(const HostName& name, std::uint16_t record_type, async::TaskScope& scope, Deadline deadline);
   const Resolved* kept(const HostName& name) const;
   void keep(const HostName& name, const Resolved& result);
   void take_answers();

@@ -1,6 +1,7 @@
 #include "resolver/answers/answer.h"
 
-#include <array>
+#include <algorithm>
+#include <iterator>
 
 #include "policies/engine/reason.h"
 #include "resolver/answers/reverse_name.h"
@@ -21,9 +22,12 @@ struct Plan {
   ReasonCode reason = ReasonCode::kInternal;
   std::string text;  // of the extended error; none if empty
   dns::ExtendedCode code = dns::ExtendedCode::kBlocked;
-  std::optional<IpAddress> address;
+  std::vector<IpAddress> addresses;
+  std::span<const std::vector<std::uint8_t>> records;
   std::optional<dns::Name> pointer;
+  std::uint32_t ttl = kAnswerTtl;
   bool new_name = false;
+  bool look_up = false;
 };
 
 std::string in_words(ReasonCode reason) {
@@ -68,7 +72,7 @@ Plan address_of(Type type, const SyntheticPair& pair) {
   Plan plan = empty();
   if (type != Type::kA && type != Type::kAaaa) return plan;  // also HTTPS and SVCB: no ECH key, hint or port (dns-010)
   plan.verdict = Verdict::kAnswered;
-  plan.address = type == Type::kA ? pair.v4 : pair.v6;
+  plan.addresses = {type == Type::kA ? pair.v4 : pair.v6};
   return plan;
 }
 
@@ -87,14 +91,46 @@ Plan reverse(const HostName& name, Type type, const SyntheticPool& pool) {
   return plan;
 }
 
-Plan ordinary(const HostName& name, Type type, const DecideName& decide, SyntheticPool& pool) {
-  NameDecision decision = decide(name);
-  if (!decision.allowed()) {
-    if (decision.text.empty()) decision.text = in_words(decision.reason);
-    return refusal(Verdict::kDenied, Rcode::kNxDomain, decision.reason, dns::ExtendedCode::kBlocked,
-                   std::move(decision.text));
+bool is_address_type(Type type) noexcept { return type == Type::kA || type == Type::kAaaa; }
+
+// A denial that leaves the name in existence: for clients that take "no such name" for one type as one for all.
+Plan denied_type(const NameDecision& decision) {
+  return refusal(Verdict::kDenied, Rcode::kNoError, decision.reason, dns::ExtendedCode::kFiltered, decision.text);
+}
+
+// A denied name's address; without room, or for other types, it has none.
+Plan explained(const HostName& name, Type type, NameDecision decision, SyntheticPool& pool) {
+  Plan plan = denied_type(decision);
+  if (!is_address_type(type)) return plan;
+  auto pair = pool.assign_denied(name);
+  if (!pair) return refusal(Verdict::kDenied, Rcode::kNxDomain, decision.reason, dns::ExtendedCode::kBlocked, std::move(decision.text));
+  plan.addresses = {type == Type::kA ? pair.value().v4 : pair.value().v6};
+  plan.code = dns::ExtendedCode::kForgedAnswer;
+  return plan;
+}
+
+Plan denied(const HostName& name, Type type, NameDecision decision, SyntheticPool& pool) {
+  if (decision.text.empty()) decision.text = in_words(decision.reason);
+  if (decision.reason == ReasonCode::kRecordTypeNotAllowed) {
+    // Browsers ask for these with every name: no news to anybody.
+    if (type == Type::kHttps || type == Type::kSvcb) return empty();
+    return denied_type(decision);
   }
-  if (type != Type::kA && type != Type::kAaaa) return empty();
+  if (policy::category(decision.reason) == policy::Category::kBudget)
+    return refusal(Verdict::kOverBudget, Rcode::kRefused, decision.reason, dns::ExtendedCode::kProhibited, std::move(decision.text));
+  if (decision.explain) return explained(name, type, std::move(decision), pool);
+  return refusal(Verdict::kDenied, Rcode::kNxDomain, decision.reason, dns::ExtendedCode::kBlocked, std::move(decision.text));
+}
+
+Plan ordinary(const HostName& name, Type type, const DecideName& decide, SyntheticPool& pool) {
+  NameDecision decision = decide(name, type);
+  if (!decision.allowed()) return denied(name, type, std::move(decision), pool);
+  if (decision.look_up) {
+    Plan plan = empty();
+    plan.look_up = true;
+    return plan;
+  }
+  if (!is_address_type(type)) return empty();
   std::size_t before = pool.size();
   auto pair = pool.assign(name);
   if (!pair)
@@ -132,12 +168,53 @@ Plan plan_for(const HostName& name, Type type, const DecideName& decide, Synthet
 std::size_t write(const dns::Query& query, const Plan& plan, dns::Transport transport, std::span<std::uint8_t> out) {
   dns::Response response;
   response.rcode = plan.rcode;
-  response.ttl = kAnswerTtl;
-  if (plan.address) response.addresses = {&*plan.address, 1};
+  response.ttl = plan.ttl;
+  response.addresses = plan.addresses;
+  response.records = plan.records;
   if (plan.pointer) response.pointer = &*plan.pointer;
-  response.negative_soa = plan.rcode == Rcode::kNxDomain || plan.verdict == Verdict::kEmpty;
+  bool empty = plan.addresses.empty() && plan.records.empty() && !plan.pointer;
+  response.negative_soa = plan.rcode == Rcode::kNxDomain || (plan.rcode == Rcode::kNoError && empty);
   if (!plan.text.empty()) response.extended_error = dns::ExtendedError{plan.code, plan.text};
   return dns::write_response(query, response, transport, out);
+}
+
+Answered finish(const dns::Query& query, const Plan& plan, dns::Transport transport, std::span<std::uint8_t> out) {
+  Answered answered;
+  answered.record.type = query.question.type;
+  answered.record.asked = query.question.name;
+  answered.record.verdict = plan.verdict;
+  answered.record.rcode = plan.rcode;
+  answered.record.reason = plan.reason;
+  answered.record.new_name = plan.new_name;
+  answered.size = write(query, plan, transport, out);
+  return answered;
+}
+
+// The answer to a lookup that found the name.
+Plan found_plan(const PendingLookup& pending, const LookedUp& found) {
+  Plan plan = empty();
+  plan.ttl = found.ttl;
+  bool v4 = pending.query.question.type == Type::kA;
+  if (pending.wants_addresses())
+    std::ranges::copy_if(found.addresses, std::back_inserter(plan.addresses), [&](const IpAddress& a) { return a.is_v4() == v4; });
+  else
+    plan.records = found.records;
+  if (!plan.addresses.empty() || !plan.records.empty()) plan.verdict = Verdict::kAnswered;
+  return plan;
+}
+
+Plan looked_up(const PendingLookup& pending, const LookedUp& found) {
+  if (found.reason == ReasonCode::kAllowed) return found_plan(pending, found);
+  std::string text = in_words(found.reason);
+  if (!found.text.empty()) text += "; " + found.text;
+  if (found.reason == ReasonCode::kNameNotFound) {
+    Plan plan = no_such_name({});
+    plan.ttl = found.ttl;
+    return plan;
+  }
+  bool refused = policy::category(found.reason) == policy::Category::kAddress;
+  return refusal(refused ? Verdict::kDenied : Verdict::kFailed, Rcode::kServFail, found.reason,
+                 refused ? dns::ExtendedCode::kBlocked : dns::ExtendedCode::kOther, std::move(text));
 }
 
 }  // namespace
@@ -154,6 +231,8 @@ std::string_view to_string(AnswerRecord::Verdict verdict) noexcept {
       return "denied";
     case Verdict::kOverBudget:
       return "over_budget";
+    case Verdict::kFailed:
+      return "failed";
     case Verdict::kUnsupported:
       return "unsupported";
     case Verdict::kMalformed:
@@ -164,11 +243,6 @@ std::string_view to_string(AnswerRecord::Verdict verdict) noexcept {
 
 Answered answer_query(const dns::Query& query, dns::Transport transport, const DecideName& decide, SyntheticPool& pool,
                       std::span<std::uint8_t> out) {
-  Answered answered;
-  AnswerRecord& record = answered.record;
-  record.type = query.question.type;
-  record.asked = query.question.name;
-
   Plan plan;
   auto name = query.question.name.host_name();
   if (query.question.klass != dns::Class::kIn) {
@@ -178,13 +252,24 @@ Answered answer_query(const dns::Query& query, dns::Transport transport, const D
                    "not the name of a host");
   } else {
     plan = plan_for(name.value(), query.question.type, decide, pool);
+    if (plan.look_up) return Answered{0, {}, PendingLookup{query, std::move(name).value()}};
   }
-  if (name) record.name = std::move(name).value();
-  record.verdict = plan.verdict;
-  record.rcode = plan.rcode;
-  record.reason = plan.reason;
-  record.new_name = plan.new_name;
-  answered.size = write(query, plan, transport, out);
+  Answered answered = finish(query, plan, transport, out);
+  if (name) answered.record.name = std::move(name).value();
+  return answered;
+}
+
+Answered refuse_query(const dns::Query& query, ReasonCode reason, dns::Transport transport, std::span<std::uint8_t> out) {
+  auto plan = refusal(Verdict::kOverBudget, Rcode::kRefused, reason, dns::ExtendedCode::kProhibited, in_words(reason));
+  Answered answered = finish(query, plan, transport, out);
+  if (auto name = query.question.name.host_name()) answered.record.name = std::move(name).value();
+  return answered;
+}
+
+Answered answer_looked_up(const PendingLookup& pending, const LookedUp& found, dns::Transport transport,
+                          std::span<std::uint8_t> out) {
+  Answered answered = finish(pending.query, looked_up(pending, found), transport, out);
+  answered.record.name = pending.name;
   return answered;
 }
 

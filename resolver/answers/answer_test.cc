@@ -6,11 +6,13 @@
 #include <memory>
 #include <vector>
 
+#include "core/dns/test_message.h"
 #include "resolver/answers/special_names.h"
 
 namespace sallyport::resolver {
 namespace {
 
+using dns::testing::Message;
 using Verdict = AnswerRecord::Verdict;
 using Kind = SyntheticPool::Meaning::Kind;
 
@@ -50,7 +52,7 @@ class Answers : public ::testing::Test {
   Reply ask_bytes(std::span<const std::uint8_t> message, dns::Transport transport = dns::Transport::kUdp) {
     std::vector<std::uint8_t> out(dns::kResponseBuffer);
     Answered answered =
-        answer_message(message, transport, [this](const HostName& name) { return decide(name); }, pool_, out);
+        answer_message(message, transport, [this](const HostName& name, dns::Type) { return decide(name); }, pool_, out);
     Reply reply{
         std::move(answered.record), nullptr, {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(answered.size)}};
     ldns_pkt* packet = nullptr;
@@ -75,6 +77,7 @@ class Answers : public ::testing::Test {
 
   NameDecision decide(const HostName& name) {
     asked_.push_back(name);
+    if (next_) return *next_;
     bool allowed = allow_all_ || name == host("allowed.test") || name.is_below(host("wild.test"));
     if (name == host("denied.test")) allowed = false;
     return {allowed ? policy::ReasonCode::kAllowed : policy::ReasonCode::kNoRule, ""};
@@ -85,7 +88,102 @@ class Answers : public ::testing::Test {
           .value();
   std::vector<HostName> asked_;
   bool allow_all_ = false;
+  std::optional<NameDecision> next_;  // instead of the policy above
 };
+
+// denied: explain
+TEST_F(Answers, ADeniedNameThatIsExplainedHasAnAddressAndTheReason) {
+  next_ = NameDecision{.reason = policy::ReasonCode::kNoRule, .explain = true};
+  auto v4 = ask("denied.test"), v6 = ask("Denied.test", 28), txt = ask("denied.test", 16), https = ask("denied.test", 65);
+  EXPECT_EQ(v4.answers(), std::vector<std::string>{"198.18.16.16"});
+  EXPECT_EQ(v6.answers(), std::vector<std::string>{"fd53:7079:0:1::10"});
+  for (const auto* reply : {&v4, &v6, &txt, &https}) {
+    EXPECT_EQ(reply->rcode(), LDNS_RCODE_NOERROR) << "one name, one existence";
+    EXPECT_EQ(reply->record.verdict, Verdict::kDenied);
+    EXPECT_EQ(reply->record.reason, policy::ReasonCode::kNoRule);
+    EXPECT_NE(reply->extended_error().second.find("no_rule"), std::string::npos);
+  }
+  EXPECT_EQ(v4.extended_error().first, 4) << "a forged answer (RFC 8914 section 4.5)";
+  EXPECT_TRUE(txt.answers().empty() && https.answers().empty());
+  EXPECT_EQ(*pool_.lookup(IpAddress::parse("198.18.16.16").value()).name, host("denied.test"));
+}
+
+TEST_F(Answers, ExplainedNamesLeaveThePoolToTheAllowed) {
+  next_ = NameDecision{.reason = policy::ReasonCode::kNoRule, .explain = true};
+  for (int i = 0; i < 12; ++i) EXPECT_EQ(ask("n" + std::to_string(i) + ".test").answers().size(), 1u);
+  auto past = ask("one-more.test");
+  EXPECT_EQ(past.rcode(), LDNS_RCODE_NXDOMAIN);
+  EXPECT_EQ(past.extended_error().first, 15);
+  EXPECT_EQ(ask("n3.test").answers().size(), 1u) << "known ones stay";
+  next_.reset();
+  EXPECT_EQ(ask("allowed.test").record.verdict, Verdict::kAnswered);
+}
+
+TEST_F(Answers, UsedUpBudgetsAreRefused) {  // dns-003
+  next_ = NameDecision{.reason = policy::ReasonCode::kBudgetNames};
+  auto names = ask("x.wild.test");
+  EXPECT_EQ(names.rcode(), LDNS_RCODE_REFUSED);
+  EXPECT_EQ(names.extended_error(), std::make_pair(18, std::string("budget_names: The allowed number of distinct names is used up")));
+  EXPECT_EQ(names.record.verdict, Verdict::kOverBudget);
+  EXPECT_EQ(pool_.size(), 0u);
+}
+
+TEST_F(Answers, ATypeThatNoRuleGrantsIsEmptyAndSaysSo) {  // dns-004
+  next_ = NameDecision{.reason = policy::ReasonCode::kRecordTypeNotAllowed};
+  auto txt = ask("allowed.test", 16);
+  EXPECT_EQ(txt.rcode(), LDNS_RCODE_NOERROR);
+  EXPECT_TRUE(txt.answers().empty());
+  EXPECT_EQ(txt.record.verdict, Verdict::kDenied);
+  EXPECT_EQ(txt.extended_error().first, 17);
+  auto https = ask("allowed.test", 65);
+  EXPECT_EQ(https.record.verdict, Verdict::kEmpty) << "browsers ask with every name";
+  EXPECT_EQ(https.extended_error().first, -1);
+}
+
+// A lookup of the caller's, from question to answer.
+TEST_F(Answers, WhatIsLookedUpIsAnsweredForTheVeryQuestion) {
+  next_ = NameDecision{.reason = policy::ReasonCode::kAllowed, .look_up = true};
+  Message question;
+  question.header(0x77, 0x0100, 1).name("ReaL.test").u16(28).u16(1);
+  std::vector<std::uint8_t> out(dns::kTcpResponseBuffer);
+  auto asked = answer_message(dns::testing::bytes(question.text), dns::Transport::kUdp,
+                              [this](const HostName& name, dns::Type) { return decide(name); }, pool_, out);
+  ASSERT_TRUE(asked.pending);
+  EXPECT_EQ(asked.size, 0u);
+  EXPECT_EQ(asked.pending->name, host("real.test"));
+  EXPECT_TRUE(asked.pending->wants_addresses());
+  EXPECT_EQ(pool_.size(), 0u);
+
+  auto answer = [&](const LookedUp& found) {
+    auto late = answer_looked_up(*asked.pending, found, dns::Transport::kUdp, out);
+    Reply reply{late.record, nullptr, {out.begin(), out.begin() + static_cast<std::ptrdiff_t>(late.size)}};
+    ldns_pkt* packet = nullptr;
+    EXPECT_EQ(ldns_wire2pkt(&packet, out.data(), late.size), LDNS_STATUS_OK);
+    reply.packet.reset(packet);
+    return reply;
+  };
+  auto v6 = IpAddress::parse("2001:db8::7").value(), v4 = IpAddress::parse("192.0.2.7").value();
+  auto found = answer({.reason = policy::ReasonCode::kAllowed, .addresses = {v6, v4}, .records = {{1, 2}}, .ttl = 17});
+  EXPECT_EQ(found.answers(), std::vector<std::string>{"2001:db8::7"}) << "of the asked family only";
+  EXPECT_EQ(ldns_rr_ttl(ldns_rr_list_rr(ldns_pkt_answer(found.packet.get()), 0)), 17u);
+  EXPECT_EQ(found.wire[13], 'R') << "the case of the question";
+  EXPECT_EQ(found.record.verdict, Verdict::kAnswered);
+  EXPECT_EQ(*found.record.name, host("real.test"));
+
+  auto other = answer({.reason = policy::ReasonCode::kAllowed, .addresses = {v4}, .ttl = 17});
+  EXPECT_EQ(other.record.verdict, Verdict::kEmpty);
+  EXPECT_EQ(ldns_pkt_nscount(other.packet.get()), 1);
+  auto missing = answer({.reason = policy::ReasonCode::kNameNotFound, .ttl = 3});
+  EXPECT_EQ(missing.rcode(), LDNS_RCODE_NXDOMAIN);
+  EXPECT_EQ(missing.record.verdict, Verdict::kNoSuchName);
+  auto refused = answer({.reason = policy::ReasonCode::kAddressRefused, .text = "its class is private"});
+  EXPECT_EQ(refused.rcode(), LDNS_RCODE_SERVFAIL);
+  EXPECT_EQ(refused.record.verdict, Verdict::kDenied);
+  EXPECT_TRUE(refused.answers().empty());
+  auto failed = answer({.reason = policy::ReasonCode::kResolutionFailed});
+  EXPECT_EQ(failed.rcode(), LDNS_RCODE_SERVFAIL);
+  EXPECT_EQ(failed.record.verdict, Verdict::kFailed);
+}
 
 TEST_F(Answers, AllowedNameHasAPairOfSyntheticAddresses) {
   auto v4 = ask("allowed.test"), v6 = ask("Allowed.TEST.", 28);

@@ -56,6 +56,14 @@ Result<SyntheticPair> SyntheticPool::assign(const HostName& name) {
   return pair_at(offset);
 }
 
+Result<SyntheticPair> SyntheticPool::assign_denied(const HostName& name) {
+  bool known = offsets_.contains(name);
+  if (!known && denied_ >= capacity_ / 4) return fail(ErrorKind::kOverloaded, "too many denied names have an address");
+  BOOST_OUTCOME_TRY(auto pair, assign(name));
+  if (!known) ++denied_;
+  return pair;
+}
+
 SyntheticPool::Meaning SyntheticPool::lookup(const IpAddress& address) const noexcept {
   using Kind = Meaning::Kind;
   if (!contains(address)) return {Kind::kForeign, nullptr};

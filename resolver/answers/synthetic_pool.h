@@ -36,6 +36,9 @@ class SyntheticPool {
 
   // The pair of `name`, made on first use. kOverloaded once capacity() names have one: addresses are never used again.
   Result<SyntheticPair> assign(const HostName& name);
+  // The same for a name that is denied and has an address only so that connections to it can be refused readably. Such
+  // names get no more than a quarter of the capacity: kOverloaded.
+  Result<SyntheticPair> assign_denied(const HostName& name);
 
   struct Meaning {
     enum class Kind {
@@ -53,6 +56,7 @@ class SyntheticPool {
   SyntheticPair resolver() const noexcept { return pair_at(kResolverOffset); }
   SyntheticPair internal() const noexcept { return pair_at(kInternalOffset); }
   bool contains(const IpAddress& address) const noexcept { return v4_.contains(address) || v6_.contains(address); }
+  bool knows(const HostName& name) const noexcept { return offsets_.contains(name); }
   std::size_t size() const noexcept { return names_.size(); }
   std::size_t capacity() const noexcept { return capacity_; }
 
@@ -61,7 +65,7 @@ class SyntheticPool {
   SyntheticPair pair_at(std::size_t offset) const noexcept;
 
   IpPrefix v4_, v6_;
-  std::size_t capacity_;
+  std::size_t capacity_, denied_ = 0;
   std::deque<HostName> names_;  // at offset kReserved + index; a deque, so that Meaning::name stays valid
   std::unordered_map<HostName, std::size_t> offsets_;
 };
