@@ -9,6 +9,7 @@
 #include "control/audit_log/verify.h"
 #include "control/task/task_policy.h"
 #include "policies/engine/load.h"
+#include "policies/engine/notes.h"
 #include "sandbox-launcher/sandbox/checks.h"
 
 namespace sallyport::control {
@@ -58,6 +59,7 @@ int check_policy(const std::string& file) {
   auto outcome = policy::load(text.value(), file);
   for (const auto& diagnostic : outcome.diagnostics) std::fputs(policy::render(diagnostic).c_str(), stderr);
   if (!outcome.policy) return 1;
+  for (const auto& note : policy::notes(*outcome.policy, *outcome.document, file)) std::fputs(policy::render(note).c_str(), stderr);
   std::printf("%s: %s loads, %zu rules, sha256 %s\n", file.c_str(), outcome.policy->label().c_str(), outcome.policy->rules().size(),
               std::string(outcome.policy->sha256()).c_str());
   return 0;
