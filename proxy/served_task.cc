@@ -45,6 +45,9 @@ ServedTask::ServedTask(const ThreadServices& services, TaskSettings settings, st
     if (listener.kind == ListenerKind::kDns) {
       dns_servers_.push_back(std::make_unique<UdpDnsServer>(task_, dns_, std::move(listener.socket)));
     } else {
+      int on = 1;
+      // Each accepted connection inherits it.
+      (void)setsockopt(listener.socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
       loops_.push_back(std::make_unique<AcceptLoop>(services, std::move(listener)));
       task_.scope().enlist(*loops_.back());
     }
@@ -86,8 +89,6 @@ Awaitable<void> ServedTask::accept_on(AcceptLoop& loop) {
 }
 
 Awaitable<void> ServedTask::serve_connection(UniqueFd socket, ListenerKind kind) {
-  int on = 1;
-  (void)setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   auto adopted = net::SocketStream::adopt(task_.services().executor, std::move(socket));
   if (!adopted) co_return;
   std::optional<net::Endpoint> destination;
