@@ -63,6 +63,27 @@ TEST(Load, RefusesAMisspeltRestriction) {  // policy-003
   EXPECT_TRUE(load_rules({"{id: a, allow: 'tls://a.test'}", "{id: b, allow: 'tls://b.test'}"}).policy);
 }
 
+TEST(Load, HasNoTermThatATaskCouldSatisfyByNamingItself) {  // policy-012
+  for (auto key : {"process", "program", "user_agent", "headers", "cmdline", "uid"})
+    EXPECT_FALSE(load_rules({"{allow: 'http://a.test/x', " + std::string(key) + ": curl}"}).policy) << key;
+  EXPECT_TRUE(load_rules({"{allow: 'http://a.test/x', content_type: text/plain}"}).policy);
+}
+
+TEST(Load, BoundsWhatHasToBeTriedOneByOne) {
+  auto rules = [](int count, const std::string& shape) {
+    std::vector<std::string> out;
+    for (int i = 0; i < count; ++i) {
+      std::string path = shape;
+      path.replace(path.find('#'), 1, std::to_string(i));
+      out.push_back("allow: GET http://a.test" + path);
+    }
+    return load_rules(out).policy != nullptr;
+  };
+  EXPECT_FALSE(rules(300, "/v/*x#x*/a"));
+  EXPECT_TRUE(rules(250, "/v/*x#x*/a"));
+  for (auto shape : {"/v/p#-*/a", "/v/*-s#", "/v/**/l#", "/v/l#/**", "/v/*/l#"}) EXPECT_TRUE(rules(2000, shape)) << shape;
+}
+
 TEST(Load, RefusesWildcardsThatAreTooWide) {  // input-021
   for (auto host : {"login.*.test", "*", "*.com", "a*b.test", "*.", "*.test"}) {
     std::string rule = "allow: tls://" + std::string(host);

@@ -78,8 +78,16 @@ class KeyReading {
   bool value() {
     const YamlNode& node = entry_.value;
     if (node.is_list())
-      return refuse(node.at, "several values of a query key are one_of", {}, escape_text(key_.name, 80) + ": {one_of: [a, b]}");
+      return refuse(node.at, "several values of a query key are one_of", listed(node),
+                    escape_text(key_.name, 80) + ": {one_of: " + listed(node) + "}");
     return node.is_map() ? map(node) : exact(node, key_.values);
+  }
+
+  static std::string listed(const YamlNode& node) {
+    std::string out;
+    for (const YamlNode& item : node.items)
+      if (out.size() < 60) out += (out.empty() ? "[" : ", ") + escape_text(item.text, 20);
+    return out.empty() ? "[]" : out + "]";
   }
 
   // A value as it reads once it is decoded.

@@ -34,6 +34,9 @@ constexpr std::array kHints{
     KeyHint{"block", "there is no key block", "deny:"},
     KeyHint{"permit", "there is no key permit", "allow:"},
     KeyHint{"name", "the name of a rule is its id", "id:"},
+    KeyHint{"process", "no rule is tied to what a task says of itself", "the rule without it"},
+    KeyHint{"program", "no rule is tied to what a task says of itself", "the rule without it"},
+    KeyHint{"user_agent", "no rule is tied to what a task says of itself", "the rule without it"},
     KeyHint{"budgets", "budgets belong to the whole policy, limits to a rule", "limits:"}};
 constexpr KeyTable kRule{"a rule", kKeys, kNotYet, kHints};
 
