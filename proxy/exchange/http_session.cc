@@ -63,13 +63,14 @@ Awaitable<bool> HttpSession::next_head() {
     auto got = co_await std::move(reading);
     if (!got || got.value() == 0) co_return false;
   }
-  client_.expect_until(Deadline::after(ClientConnection::kHeaderTime), Expired::kHeader);
+  client_.expect_until(Deadline::after(ClientConnection::kHeaderTime), Expired::kHeader, ClientConnection::Ends::kInput);
   target_.reset();
   for (;;) {
     auto parsed = http::parse_request_head(input.view(), limits, head_);
     if (parsed.state == http::ParseState::kDone) {
       // The views stay valid: consuming moves nothing, and nothing is read before the request has been written on.
       input.consume(parsed.consumed);
+      client_.input_complete();
       co_return true;
     }
     if (parsed.state == http::ParseState::kRefused) {
@@ -81,6 +82,12 @@ Awaitable<bool> HttpSession::next_head() {
     }
     auto reading = client_.read_more();
     auto got = co_await std::move(reading);
+    if (client_.expired() == Expired::kHeader) {
+      forget_head();
+      auto refusing = refuse(ReasonCode::kClassificationTimeout, 408, "the head of a request has 30 seconds from its first byte", true);
+      co_await std::move(refusing);
+      co_return false;
+    }
     if (!got || got.value() == 0) co_return false;
   }
 }
