@@ -132,7 +132,7 @@ void add_policy_questions(CLI::App& policy, Options& o) {
                       "What is asked: 'GET http://host/path', tls://host, tcp://host:port, 'CONNECT host:port', or a name alone for a lookup")
       ->required()->type_name("QUESTION");
   explain->add_option("--content-type", o.explain.content_type, "The request has a body of this type")->type_name("TYPE");
-  explain->add_option("--nearest", o.explain.nearest, "How many of the other rules to show")->check(CLI::Range(0, 100000))->capture_default_str();
+  explain->add_option("--nearest", o.explain.nearest, "How many of the other rules to show")->check(CLI::Range(0, 100000))->type_name("N")->capture_default_str();
   add_ceiling(*explain, o.explain.ceiling);
   explain->footer("Exit status: 0 allowed, 1 denied, 2 no answer.");
   explain->final_callback([&o] { o.exit_status = explain_policy(o.explain); });
@@ -220,7 +220,7 @@ std::string name_of(const CLI::App& app) { return app.get_parent() == nullptr ? 
 // What is wrong and what to write, safe for a terminal: CLI11 repeats arguments as they are.
 std::string fault_of(const CLI::App& app, const CLI::ParseError& error) {
   const CLI::App& at = deepest(app);
-  std::string help = ". '" + name_of(at) + " --help' says what there is";
+  std::string help = " ('" + name_of(at) + " --help' says what there is)";
   auto verbs = at.get_subcommands([](const CLI::App*) { return true; });
   auto unknown = at.remaining();
   if (verbs.empty() || unknown.empty()) return escape_text(error.what(), 1024) + help;

@@ -5,7 +5,9 @@ import json
 import os
 import pty
 import re
+import shlex
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -269,6 +271,37 @@ def test_import_tells_what_it_leaves_out(policy):
     assert "- allow: tls://*.example.com" in policy("import", "--from", "squid", "squid.conf").stdout
     done = policy("import", "--from", "iptables", "squid.conf")
     assert done.returncode == 2 and "smokescreen, sandbox-runtime or squid" in done.stderr
+
+
+# --- the stranger's transcript --------------------------------------------------------------
+
+
+def steps_of(text):
+    """(command, what it printed) of every console block of a document that is typed without a task."""
+    for block in re.findall(r"```console\n(.*?)```", text.split("## Running it")[0], re.S):
+        for step in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, printed = step.partition("\n")
+            yield command, printed
+
+
+def test_the_first_policy_is_made_as_the_document_shows(policy):
+    document = (Path(__file__).parent.parent / "docs" / "first-policy.md").read_text()
+    status, typed, made = 0, 0, None
+    for command, printed in steps_of(document):
+        name, *arguments = shlex.split(command)
+        if name == "cat" and made == arguments[0]:
+            assert policy.read(made) == printed
+        elif name == "cat":
+            policy.write(arguments[0], printed)  # edited by hand
+        elif command == "echo $?":
+            assert status == int(printed)
+        else:
+            assert (name, arguments[0]) == ("sallyport", "policy")
+            done = policy(*arguments[1:])
+            status, typed = done.returncode, typed + 1
+            made = arguments[2] if arguments[1] in ("init", "add") else None
+            assert done.stdout + done.stderr == printed, command
+    assert typed > 10
 
 
 # --- what a task left -----------------------------------------------------------------------

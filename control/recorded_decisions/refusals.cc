@@ -36,7 +36,7 @@ Refusals most_refused(const std::vector<review::Recorded>& log, std::size_t kept
   for (Refusal& refusal : out.most) {
     auto reason = policy::reason_of(std::string_view(refusal.reason));
     bool no_rule_helps = reason == policy::ReasonCode::kDeniedByRule || reason == policy::ReasonCode::kFloor || reason == policy::ReasonCode::kNotWithinCeiling ||
-                         reason == policy::ReasonCode::kMethodOverride;
+                         reason == policy::ReasonCode::kMethodOverride || reason == policy::ReasonCode::kPathAmbiguous;
     if (no_rule_helps) continue;
     const Group& group = groups.at({refusal.what, *reason});
     if (auto line = review::rule_for(group.first->inquiry)) refusal.rule = *line;
