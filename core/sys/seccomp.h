@@ -29,7 +29,7 @@ class SyscallFilter {
   // socket() for AF_INET and AF_INET6, TCP and UDP only; connect, accept4, send and receive, shutdown, names, and the
   // socket options the appliance uses. bind and listen are not in it: listeners arrive as descriptors.
   SyscallFilter& sockets_inet();
-  // pipe2, splice, tee, and fcntl for pipe sizes.
+  // pipe2 (close-on-exec, non-blocking), splice of streams (moving, non-blocking), and fcntl for pipe sizes.
   SyscallFilter& splice();
   // Appending to what is open: write at offsets, fdatasync, fsync, fallocate, ftruncate, lseek.
   SyscallFilter& append_files();

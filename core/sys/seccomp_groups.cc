@@ -131,7 +131,10 @@ void SyscallFilter::allow_socket_options() {
 }
 
 SyscallFilter& SyscallFilter::splice() {
-  allow_all({"pipe2", "splice", "tee", "vmsplice"});
+  using Test = Condition::Test;
+  allow_if("pipe2", {is(1, O_CLOEXEC | O_NONBLOCK)});
+  // Streams only: no offset of either side.
+  allow_if("splice", {{1, Test::kEquals, 0, 0}, {3, Test::kEquals, 0, 0}, is(5, SPLICE_F_MOVE | SPLICE_F_NONBLOCK)});
   for (int command : {F_SETPIPE_SZ, F_GETPIPE_SZ}) allow_if("fcntl", {is(1, command)});
   return *this;
 }
