@@ -52,9 +52,11 @@ std::optional<Inquiry> inquiry_of(const audit_log::Line& line) {
   if (!port || *port == 0 || *port > 65535) return std::nullopt;
   Port number = Port::of(static_cast<std::uint16_t>(*port));
   if (*layer == "tls") return Inquiry{Inquiry::Kind::kTls, std::move(target).value(), number};
-  if (*layer == "connect") return Inquiry{Inquiry::Kind::kConnect, std::move(target).value(), number};
   auto method = text(line, "method"), path = text(line, "path");
-  if (*layer != "http" || !method || !path) return std::nullopt;
+  // A connection that was refused, and then said what it was for.
+  bool told = method && path && *method != "CONNECT";
+  if (*layer == "connect" && !told) return Inquiry{Inquiry::Kind::kConnect, std::move(target).value(), number};
+  if ((*layer != "http" && *layer != "connect") || !method || !path) return std::nullopt;
   auto canonical = policy::CanonicalTarget::parse(*path);
   if (!canonical) return std::nullopt;
   Inquiry inquiry{Inquiry::Kind::kHttp, std::move(target).value(), number};

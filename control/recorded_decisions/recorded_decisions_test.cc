@@ -33,6 +33,8 @@ TEST(AuditDecisions, ReadsEveryLayer) {
   EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"dns","name_used":"a.test","query_type":"TXT")")).decision->inquiry.text(), "TXT dns://a.test");
   EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"connect","name_used":"2001:db8::1","port":443)")).decision->inquiry.text(), "CONNECT [2001:db8::1]:443");
   EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"tls","name_used":"a.test","port":443)")).decision->inquiry.text(), "tls://a.test:443");
+  EXPECT_EQ(read(line("decision", R"("reason":"no_rule","layer":"connect","name_used":"a.test","port":80,"method":"GET","path":"/x")")).decision->inquiry.text(), "GET http://a.test/x");
+  EXPECT_EQ(read(line("decision", R"("reason":"no_rule","layer":"connect","name_used":"a.test","port":80,"method":"CONNECT")")).decision->inquiry.text(), "CONNECT a.test:80");
   auto again = read(line("coalesced", R"("of":"decision","repeated":7,"reason":"no_rule","layer":"connect","name_used":"a.test","port":22)"));
   ASSERT_TRUE(again.decision);
   EXPECT_EQ(again.decision->count, 7u);

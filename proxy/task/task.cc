@@ -213,7 +213,7 @@ Result<RecordedDecision> Task::record(const Decision& d) {
     DenialEntry denial{describe_what(d), d.reason, d.nearest ? std::string(d.nearest->id) : std::string(), id, 1};
     if (d.target) denial.target = *d.target;
     if (d.layer != Layer::kDns) denial.port = d.port;
-    if (d.layer == Layer::kHttp) denial.method = d.method, denial.path = d.path;
+    if (!d.path.empty()) denial.method = d.method, denial.path = d.path;
     denials_.add(std::move(denial));
     if (d.target) destinations_.deny(*d.target, Port::of(d.port));
     auto end_after = settings_.policy->end_after();
