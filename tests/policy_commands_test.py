@@ -357,3 +357,21 @@ def test_what_was_refused_is_told_and_a_policy_is_made_of_it(lab, sallyport, tmp
     assert sallyport.plain(["policy", "suggest", str(old)]).exit == 2
     only = sallyport.plain(["policy", "suggest", "--denied-only", audit]).stdout
     assert "PUT http://allowed.test/" in only and "GET,PUT" not in only
+
+
+def test_observe_lets_nothing_through_and_shows_what_is_wanted(lab, sallyport, tmp_path):
+    """A program that knows nothing of proxies: the denied name is answered, what it asks there is refused and recorded."""
+    state = tmp_path / "state"
+    run = sallyport(["/bin/sh", "-c", "curl -s --noproxy '*' -o /dev/null -w '%{http_code}' http://denied.test/wanted; curl -s http://allowed.test/ >/dev/null; exit 0"],
+                    policy=TASK, options=["--state", str(state), "--observe"])
+    assert run.exit == 0 and run.stdout == "403", run
+    assert "OBSERVING: a dry run" in run.stderr and "OBSERVED: 1 different things were refused" in run.stderr
+    assert run.receipt["observed"] is True
+    assert [r["what"] for r in run.receipt["refused"]] == ["GET http://denied.test/wanted"]
+    assert '"outcome":"observing"' in (state / "audit.jsonl").read_text()
+    assert lab.names_asked() == {"allowed.test"}
+    assert not lab.packets(dst="198.51.100.66")
+    suggested = sallyport.plain(["policy", "suggest", "--denied-only", str(state / "audit.jsonl")]).stdout
+    assert "- allow: GET http://denied.test/wanted\n" in suggested and "allowed.test" not in suggested
+    without = sallyport(["true"], policy=TASK, options=["--quiet"])
+    assert without.receipt["observed"] is False and "OBSERV" not in without.stderr
