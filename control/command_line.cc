@@ -60,7 +60,8 @@ void add_run(CLI::App& app, Options& o) {
   verb->add_option("--state", o.run.state, "Directory for the audit log, the ledger and the receipt")->type_name("DIR");
   verb->add_flag("--json", o.run.json, "Print the receipt as JSON at the end");
   verb->add_flag("--quiet", o.run.quiet, "No summary");
-  verb->add_flag("--observe", o.run.observe, "A dry run: the policy holds, and all that it refuses is recorded, for 'policy suggest'");
+  verb->add_flag("--observe", o.run.observe,
+                 "A dry run: the policy holds, and all that it refuses is recorded, for 'policy suggest'");
   add_libexec(*verb, o);
   verb->add_option("command", o.run.argv, "The command and its arguments, after --")->required()->type_name("CMD...");
   verb->footer("Exit status: the command's own; 120 a resource limit; 121 ended by policy; 122 cancelled; 125 a failure of Sallyport.");
@@ -118,7 +119,8 @@ void add_file(CLI::App& verb, std::string& file, const char* what = "The policy"
 }
 
 void add_ceiling(CLI::App& verb, std::string& ceiling) {
-  verb.add_option("--ceiling", ceiling, "The policy that this one has to be within (within: names it)")->type_name("FILE");
+  verb.add_option("--ceiling", ceiling, "The policy that this one has to be within (within: names it)")
+      ->type_name("FILE");
 }
 
 void add_policy_questions(CLI::App& policy, Options& o) {
@@ -128,11 +130,18 @@ void add_policy_questions(CLI::App& policy, Options& o) {
 
   auto* explain = policy.add_subcommand("explain", "Say what a policy decides of a request, and why");
   add_file(*explain, o.explain.file);
-  explain->add_option("question", o.explain.question,
-                      "What is asked: 'GET http://host/path', tls://host, tcp://host:port, 'CONNECT host:port', or a name alone for a lookup")
-      ->required()->type_name("QUESTION");
-  explain->add_option("--content-type", o.explain.content_type, "The request has a body of this type")->type_name("TYPE");
-  explain->add_option("--nearest", o.explain.nearest, "How many of the other rules to show")->check(CLI::Range(0, 100000))->type_name("N")->capture_default_str();
+  explain
+      ->add_option("question", o.explain.question,
+                   "What is asked: 'GET http://host/path', tls://host, tcp://host:port, 'CONNECT host:port', or a name "
+                   "alone for a lookup")
+      ->required()
+      ->type_name("QUESTION");
+  explain->add_option("--content-type", o.explain.content_type, "The request has a body of this type")
+      ->type_name("TYPE");
+  explain->add_option("--nearest", o.explain.nearest, "How many of the other rules to show")
+      ->check(CLI::Range(0, 100000))
+      ->type_name("N")
+      ->capture_default_str();
   add_ceiling(*explain, o.explain.ceiling);
   explain->footer("Exit status: 0 allowed, 1 denied, 2 no answer.");
   explain->final_callback([&o] { o.exit_status = explain_policy(o.explain); });
@@ -143,7 +152,8 @@ void add_policy_questions(CLI::App& policy, Options& o) {
   test->footer("Exit status: 0 all pass, 1 some fail or there are none, 2 no answer.");
   test->final_callback([&o] { o.exit_status = test_policy(o.file, o.explain.ceiling); });
 
-  auto* diff = policy.add_subcommand("diff", "Say what a new policy allows that an old one denies, and the other way round");
+  auto* diff =
+      policy.add_subcommand("diff", "Say what a new policy allows that an old one denies, and the other way round");
   diff->add_option("before", o.file, "The old policy")->required()->type_name("OLD");
   diff->add_option("after", o.second, "The new policy")->required()->type_name("NEW");
   diff->footer("Exit status: 0 the same or narrower, 1 wider or cannot be decided, 2 no answer.");
@@ -151,13 +161,21 @@ void add_policy_questions(CLI::App& policy, Options& o) {
 }
 
 void add_policy_edits(CLI::App& policy, Options& o) {
-  auto* init = policy.add_subcommand("init", "Write a first policy, with comments; on a terminal and without options it asks");
+  auto* init =
+      policy.add_subcommand("init", "Write a first policy, with comments; on a terminal and without options it asks");
   init->add_option("file", o.init.file, "Where to; default: standard output")->type_name("FILE");
   init->add_option("--name", o.init.name, "Its name")->type_name("NAME")->capture_default_str();
-  init->add_option("--use", o.init.grants, "A ready-made grant, such as pypi or npm; may be repeated")->type_name("GRANT")->expected(1)->take_all();
+  init->add_option("--use", o.init.grants, "A ready-made grant, such as pypi or npm; may be repeated")
+      ->type_name("GRANT")
+      ->expected(1)
+      ->take_all();
   init->add_flag_callback("--pypi", [&o] { o.init.grants.push_back("pypi"); }, "The same as --use pypi");
   init->add_flag_callback("--npm", [&o] { o.init.grants.push_back("npm"); }, "The same as --use npm");
-  init->add_option("--api", o.init.apis, "A host or URL to reach: api.example, http://api.example/v1/**; may be repeated")->type_name("HOST")->expected(1)->take_all();
+  init->add_option("--api", o.init.apis,
+                   "A host or URL to reach: api.example, http://api.example/v1/**; may be repeated")
+      ->type_name("HOST")
+      ->expected(1)
+      ->take_all();
   init->add_flag("--read-only", o.init.read_only, "Only GET and HEAD, where requests are read (http://)");
   init->final_callback([&o] { o.exit_status = init_policy(o.init); });
 
@@ -168,13 +186,17 @@ void add_policy_edits(CLI::App& policy, Options& o) {
 
   auto* add = policy.add_subcommand("add", "Add an allow rule to a policy; comments and layout stay");
   add_file(*add, o.file);
-  add->add_option("request", o.second, "What to allow: 'GET http://host/path', tls://host, tcp://host:port, also with stars as in a rule")->required()->type_name("REQUEST");
+  add->add_option("request", o.second,
+                  "What to allow: 'GET http://host/path', tls://host, tcp://host:port, also with stars as in a rule")
+      ->required()
+      ->type_name("REQUEST");
   add->add_option("--id", o.id, "The id of the rule")->type_name("ID");
   add_ceiling(*add, o.explain.ceiling);
   add->footer("Exit status: 0 added, 1 allowed already or refused, 2 no answer.");
   add->final_callback([&o] { o.exit_status = add_rule(o.file, o.second, o.id, o.explain.ceiling); });
 
-  auto* from = policy.add_subcommand("import", "Make a policy from another tool's configuration, never wider than that");
+  auto* from =
+      policy.add_subcommand("import", "Make a policy from another tool's configuration, never wider than that");
   add_file(*from, o.imports.file, "The other tool's file");
   from->add_option("--from", o.imports.from, "smokescreen, sandbox-runtime or squid")->required()->type_name("TOOL");
   from->add_option("--role", o.imports.role, "Of smokescreen: the service")->type_name("NAME");
@@ -215,7 +237,9 @@ const CLI::App& deepest(const CLI::App& app) {
 }
 
 // "sallyport policy"
-std::string name_of(const CLI::App& app) { return app.get_parent() == nullptr ? app.get_name() : name_of(*app.get_parent()) + " " + app.get_name(); }
+std::string name_of(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : name_of(*app.get_parent()) + " " + app.get_name();
+}
 
 // What is wrong and what to write, safe for a terminal: CLI11 repeats arguments as they are.
 std::string fault_of(const CLI::App& app, const CLI::ParseError& error) {
@@ -228,7 +252,8 @@ std::string fault_of(const CLI::App& app, const CLI::ParseError& error) {
   for (const auto* verb : verbs) names.push_back(verb->get_name());
   std::vector<std::string_view> views(names.begin(), names.end());
   auto meant = policy::did_you_mean(unknown.front(), views);
-  return "there is no '" + name_of(at) + " " + escape_text(unknown.front(), 80) + "'" + (meant.empty() ? "" : ": did you mean " + std::string(meant) + "?") + help;
+  return "there is no '" + name_of(at) + " " + escape_text(unknown.front(), 80) + "'" +
+         (meant.empty() ? "" : ": did you mean " + std::string(meant) + "?") + help;
 }
 
 }  // namespace

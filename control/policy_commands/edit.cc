@@ -24,7 +24,8 @@ int format_policy(const std::string& file, bool check) {
   }
   if (*formatted.text == text.value()) return kYes;
   if (check) {
-    std::printf("%s is not in the canonical layout: run 'sallyport policy fmt %s'\n", escape_text(file).c_str(), escape_text(file).c_str());
+    std::printf("%s is not in the canonical layout: run 'sallyport policy fmt %s'\n", escape_text(file).c_str(),
+                escape_text(file).c_str());
     return kNo;
   }
   if (auto written = replace_file(file, *formatted.text); !written) return no_answer(written.error().detail);

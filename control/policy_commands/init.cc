@@ -1,3 +1,5 @@
+#include "policies/edit/init.h"
+
 #include <unistd.h>
 
 #include <cstdio>
@@ -8,7 +10,6 @@
 #include "control/policy_commands/write_file.h"
 #include "core/base/escape.h"
 #include "policies/catalogue/catalogue.h"
-#include "policies/edit/init.h"
 
 namespace sallyport::control {
 namespace {
@@ -49,7 +50,8 @@ bool ask_for(edit::Wishes& wishes) {
   auto grants = ask("Ready-made grants to use (" + grants_there_are() + "; empty: none):");
   if (!grants) return false;
   wishes.grants = words_of(*grants);
-  auto apis = ask("Hosts or URLs the task has to reach (such as api.example or http://api.example/v1/**; empty: none):");
+  auto apis =
+      ask("Hosts or URLs the task has to reach (such as api.example or http://api.example/v1/**; empty: none):");
   if (!apis) return false;
   wishes.apis = words_of(*apis);
   bool clear = false;

@@ -19,8 +19,8 @@ struct PolicyFile {
   policy::LoadOutcome loaded;  // with a policy
 };
 
-// Nothing when a file cannot be read or does not load; why was then written to standard error. `ceiling` is the file of the
-// policy that this one has to be within; empty: none.
+// Nothing when a file cannot be read or does not load; why was then written to standard error. `ceiling` is the file of
+// the policy that this one has to be within; empty: none.
 std::optional<PolicyFile> open_policy(const std::string& path, const std::string& ceiling = {});
 // The ceiling alone: null when `path` is empty; nothing, and told, when it is no policy or none that can be a ceiling.
 std::optional<policy::LoadOptions> open_ceiling(const std::string& path);

@@ -2,8 +2,8 @@
 
 #include <cstdio>
 
-#include "control/recorded_decisions/audit_decisions.h"
 #include "control/policy_commands/policy_file.h"
+#include "control/recorded_decisions/audit_decisions.h"
 #include "core/base/escape.h"
 
 namespace sallyport::control {
@@ -19,8 +19,10 @@ std::optional<AuditDecisions> open_audit(const std::string& path) {
   }
   const AuditDecisions& decisions = read.value();
   if (decisions.unread != 0)
-    std::fprintf(stderr, "sallyport: warning: %s: %llu decisions are passed over, since what was asked cannot be told from the record\n", escape_text(path).c_str(),
-                 static_cast<unsigned long long>(decisions.unread));
+    std::fprintf(
+        stderr,
+        "sallyport: warning: %s: %llu decisions are passed over, since what was asked cannot be told from the record\n",
+        escape_text(path).c_str(), static_cast<unsigned long long>(decisions.unread));
   if (decisions.records == 0) {
     no_answer(path + " is no audit log: none of its lines is a record");
     return std::nullopt;

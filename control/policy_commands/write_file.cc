@@ -25,7 +25,8 @@ Result<void> write_through(int fd, std::string_view text, const std::string& pat
   return success();
 }
 
-Result<void> write_beside(const std::string& beside, const std::string& target, const struct stat& about, std::string_view text) {
+Result<void> write_beside(const std::string& beside, const std::string& target, const struct stat& about,
+                          std::string_view text) {
   UniqueFd file(::open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) return fail_errno(beside);
   auto written = write_through(file.get(), text, beside);
@@ -43,7 +44,7 @@ Result<void> replace_file(const std::string& path, std::string_view text) {
   std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), &std::free);
   if (!real) return fail_errno(path);
   std::string target = real.get();
-  struct stat about {};
+  struct stat about{};
   if (::stat(target.c_str(), &about) != 0) return fail_errno(path);
   if (!S_ISREG(about.st_mode)) return fail(ErrorKind::kInvalid, path + " is no regular file");
   return write_beside(target + ".new-" + std::to_string(::getpid()), target, about, text);

@@ -67,7 +67,8 @@ std::optional<Inquiry> inquiry_of(const audit_log::Line& line) {
 
 }  // namespace
 
-std::optional<review::Recorded> decision_of(std::string_view text_of_line, std::string_view task, std::uint64_t& records, std::uint64_t& unread) {
+std::optional<review::Recorded> decision_of(std::string_view text_of_line, std::string_view task,
+                                            std::uint64_t& records, std::uint64_t& unread) {
   auto parsed = audit_log::parse_line(text_of_line);
   if (!parsed) return std::nullopt;
   ++records;
@@ -94,9 +95,11 @@ Result<AuditDecisions> read_decisions(const std::string& path, std::string_view 
     BOOST_OUTCOME_TRY(auto piece, reader.next());
     if (!piece) return out;
     if (whole && piece->ended)
-      if (auto decision = decision_of(piece->text, task, out.records, out.unread)) out.decisions.push_back(*std::move(decision));
+      if (auto decision = decision_of(piece->text, task, out.records, out.unread))
+        out.decisions.push_back(*std::move(decision));
     whole = piece->ended;
-    if (out.decisions.size() > kMostDecisions) return fail(ErrorKind::kOverloaded, path + " holds more than 2000000 decisions");
+    if (out.decisions.size() > kMostDecisions)
+      return fail(ErrorKind::kOverloaded, path + " holds more than 2000000 decisions");
   }
 }
 

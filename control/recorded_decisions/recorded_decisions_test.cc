@@ -11,7 +11,8 @@ using policy::review::Inquiry;
 using policy::review::Recorded;
 
 std::string line(const std::string& kind, const std::string& fields) {
-  return R"({"seq":1,"time":"2026-01-02T03:04:05.000000Z","kind":")" + kind + R"(",)" + fields + R"(,"hash":")" + std::string(64, '0') + R"("})";
+  return R"({"seq":1,"time":"2026-01-02T03:04:05.000000Z","kind":")" + kind + R"(",)" + fields + R"(,"hash":")" +
+         std::string(64, '0') + R"("})";
 }
 
 struct Read {
@@ -25,26 +26,46 @@ Read read(const std::string& text) {
 }
 
 TEST(AuditDecisions, ReadsEveryLayer) {
-  auto http = read(line("decision", R"("verdict":"deny","reason":"no_rule","layer":"http","name_used":"a.test","port":80,"method":"GET","path":"/x")"));
+  auto http = read(line(
+      "decision",
+      R"("verdict":"deny","reason":"no_rule","layer":"http","name_used":"a.test","port":80,"method":"GET","path":"/x")"));
   ASSERT_TRUE(http.decision);
   EXPECT_EQ(http.decision->inquiry.text(), "GET http://a.test/x");
   EXPECT_EQ(http.decision->reason, ReasonCode::kNoRule);
-  EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"dns","name_used":"a.test")")).decision->inquiry.text(), "a.test");
-  EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"dns","name_used":"a.test","query_type":"TXT")")).decision->inquiry.text(), "TXT dns://a.test");
-  EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"connect","name_used":"2001:db8::1","port":443)")).decision->inquiry.text(), "CONNECT [2001:db8::1]:443");
-  EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"tls","name_used":"a.test","port":443)")).decision->inquiry.text(), "tls://a.test:443");
-  EXPECT_EQ(read(line("decision", R"("reason":"no_rule","layer":"connect","name_used":"a.test","port":80,"method":"GET","path":"/x")")).decision->inquiry.text(), "GET http://a.test/x");
-  EXPECT_EQ(read(line("decision", R"("reason":"no_rule","layer":"connect","name_used":"a.test","port":80,"method":"CONNECT")")).decision->inquiry.text(), "CONNECT a.test:80");
-  auto again = read(line("coalesced", R"("of":"decision","repeated":7,"reason":"no_rule","layer":"connect","name_used":"a.test","port":22)"));
+  EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"dns","name_used":"a.test")")).decision->inquiry.text(),
+            "a.test");
+  EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"dns","name_used":"a.test","query_type":"TXT")"))
+                .decision->inquiry.text(),
+            "TXT dns://a.test");
+  EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"connect","name_used":"2001:db8::1","port":443)"))
+                .decision->inquiry.text(),
+            "CONNECT [2001:db8::1]:443");
+  EXPECT_EQ(read(line("decision", R"("reason":"allowed","layer":"tls","name_used":"a.test","port":443)"))
+                .decision->inquiry.text(),
+            "tls://a.test:443");
+  EXPECT_EQ(
+      read(line("decision",
+                R"("reason":"no_rule","layer":"connect","name_used":"a.test","port":80,"method":"GET","path":"/x")"))
+          .decision->inquiry.text(),
+      "GET http://a.test/x");
+  EXPECT_EQ(read(line("decision",
+                      R"("reason":"no_rule","layer":"connect","name_used":"a.test","port":80,"method":"CONNECT")"))
+                .decision->inquiry.text(),
+            "CONNECT a.test:80");
+  auto again =
+      read(line("coalesced",
+                R"("of":"decision","repeated":7,"reason":"no_rule","layer":"connect","name_used":"a.test","port":22)"));
   ASSERT_TRUE(again.decision);
   EXPECT_EQ(again.decision->count, 7u);
 }
 
 TEST(AuditDecisions, CountsWhatCannotBeAskedAgain) {
-  for (const char* fields : {R"("reason":"no_rule","layer":"http","name_asked":"??")", R"("reason":"nonsense","layer":"connect","name_used":"a.test","port":1)",
-                             R"("reason":"no_rule","layer":"connect","name_used":"a.test","port":70000)",
-                             R"("reason":"no_rule","layer":"http","name_used":"a.test","port":80,"method":"GET","path":"/x","cut":"path")",
-                             R"("reason":"no_rule","layer":"http","name_used":"a.test","port":80,"method":"GET","path":"/\u00e9")"}) {
+  for (const char* fields :
+       {R"("reason":"no_rule","layer":"http","name_asked":"??")",
+        R"("reason":"nonsense","layer":"connect","name_used":"a.test","port":1)",
+        R"("reason":"no_rule","layer":"connect","name_used":"a.test","port":70000)",
+        R"("reason":"no_rule","layer":"http","name_used":"a.test","port":80,"method":"GET","path":"/x","cut":"path")",
+        R"("reason":"no_rule","layer":"http","name_used":"a.test","port":80,"method":"GET","path":"/\u00e9")"}) {
     auto out = read(line("decision", fields));
     EXPECT_FALSE(out.decision) << fields;
     EXPECT_EQ(out.unread, 1u) << fields;
@@ -60,12 +81,15 @@ TEST(AuditDecisions, CountsWhatCannotBeAskedAgain) {
   EXPECT_FALSE(decision_of(of_task, "t-2", records, unread));
 }
 
-Recorded refused(std::string_view text, std::uint64_t count, ReasonCode reason = ReasonCode::kNoRule) { return {Inquiry::parse(text).value(), reason, count}; }
+Recorded refused(std::string_view text, std::uint64_t count, ReasonCode reason = ReasonCode::kNoRule) {
+  return {Inquiry::parse(text).value(), reason, count};
+}
 
 TEST(Refusals, TheMostFrequentComeFirstWithTheirRule) {
-  auto out = most_refused({refused("GET http://a.test/x", 2), refused("tls://b.test", 5), refused("GET http://a.test/x", 4), refused("a.test", 90),
-                           refused("c.test", 1), refused("tls://d.test", 3, ReasonCode::kDeniedByRule), refused("tls://e.test", 8, ReasonCode::kBudgetUpload),
-                           refused("tls://f.test", 8, ReasonCode::kAllowed)});
+  auto out = most_refused(
+      {refused("GET http://a.test/x", 2), refused("tls://b.test", 5), refused("GET http://a.test/x", 4),
+       refused("a.test", 90), refused("c.test", 1), refused("tls://d.test", 3, ReasonCode::kDeniedByRule),
+       refused("tls://e.test", 8, ReasonCode::kBudgetUpload), refused("tls://f.test", 8, ReasonCode::kAllowed)});
   ASSERT_EQ(out.most.size(), 4u);
   EXPECT_EQ(out.most[0].what, "GET http://a.test/x");
   EXPECT_EQ(out.most[0].count, 6u);

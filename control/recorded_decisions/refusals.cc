@@ -14,14 +14,18 @@ Refusals most_refused(const std::vector<review::Recorded>& log, std::size_t kept
     const review::Recorded* first;
     std::uint64_t count = 0;
   };
-  auto refused = [](const review::Recorded& r) { return !r.allowed() && (r.by_policy() || r.reason == policy::ReasonCode::kFloor); };
+  auto refused = [](const review::Recorded& r) {
+    return !r.allowed() && (r.by_policy() || r.reason == policy::ReasonCode::kFloor);
+  };
   std::set<std::string> used;
   for (const auto& recorded : log)
-    if (recorded.inquiry.kind != review::Inquiry::Kind::kName && refused(recorded)) used.insert(recorded.inquiry.target.text());
+    if (recorded.inquiry.kind != review::Inquiry::Kind::kName && refused(recorded))
+      used.insert(recorded.inquiry.target.text());
   std::map<std::pair<std::string, policy::ReasonCode>, Group> groups;
   for (const auto& recorded : log) {
     if (!refused(recorded)) continue;
-    if (recorded.inquiry.kind == review::Inquiry::Kind::kName && used.contains(recorded.inquiry.target.text())) continue;
+    if (recorded.inquiry.kind == review::Inquiry::Kind::kName && used.contains(recorded.inquiry.target.text()))
+      continue;
     Group& group = groups.try_emplace({recorded.inquiry.text(), recorded.reason}, Group{&recorded}).first->second;
     group.count += recorded.count;
   }
@@ -31,11 +35,14 @@ Refusals most_refused(const std::vector<review::Recorded>& log, std::size_t kept
     out.total += group.count;
     out.most.push_back({key.first, std::string(to_string(key.second)), group.count, {}});
   }
-  std::ranges::sort(out.most, [](const Refusal& a, const Refusal& b) { return std::tie(b.count, a.what) < std::tie(a.count, b.what); });
+  std::ranges::sort(out.most, [](const Refusal& a, const Refusal& b) {
+    return std::tie(b.count, a.what) < std::tie(a.count, b.what);
+  });
   if (out.most.size() > kept) out.most.resize(kept);
   for (Refusal& refusal : out.most) {
     auto reason = policy::reason_of(std::string_view(refusal.reason));
-    bool no_rule_helps = reason == policy::ReasonCode::kDeniedByRule || reason == policy::ReasonCode::kFloor || reason == policy::ReasonCode::kNotWithinCeiling ||
+    bool no_rule_helps = reason == policy::ReasonCode::kDeniedByRule || reason == policy::ReasonCode::kFloor ||
+                         reason == policy::ReasonCode::kNotWithinCeiling ||
                          reason == policy::ReasonCode::kMethodOverride || reason == policy::ReasonCode::kPathAmbiguous;
     if (no_rule_helps) continue;
     const Group& group = groups.at({refusal.what, *reason});

@@ -13,7 +13,7 @@ struct Refusal {
   std::string what;    // "GET http://denied.test/x", safe for a terminal
   std::string reason;  // a policy::ReasonCode as text
   std::uint64_t count = 0;
-  std::string rule;    // the exact line that would allow it and nothing else; empty where none can
+  std::string rule;  // the exact line that would allow it and nothing else; empty where none can
 };
 
 struct Refusals {
@@ -24,8 +24,8 @@ struct Refusals {
 
 inline constexpr std::size_t kRefusalsKept = 10;
 
-// Of what the policy decided; what a budget or a broken message ended is not counted. A lookup of a name that was also used for
-// something is left to that.
+// Of what the policy decided; what a budget or a broken message ended is not counted. A lookup of a name that was also
+// used for something is left to that.
 Refusals most_refused(const std::vector<policy::review::Recorded>& log, std::size_t kept = kRefusalsKept);
 
 }  // namespace sallyport::control

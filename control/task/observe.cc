@@ -5,7 +5,8 @@
 namespace sallyport::control {
 namespace {
 
-// The line of a top-level key, without its newline; npos when there is none. Top-level keys of a block map begin their line.
+// The line of a top-level key, without its newline; npos when there is none. Top-level keys of a block map begin their
+// line.
 std::size_t line_of(const std::string& text, std::string_view key) {
   if (text.starts_with(key)) return 0;
   auto at = text.find("\n" + std::string(key));
@@ -23,7 +24,8 @@ Result<TaskPolicy> observing(TaskPolicy policy) {
     return policy;
   }
   if (line_of(policy.text, "policy:") == std::string::npos)
-    return fail(ErrorKind::kInvalid, "--observe needs a policy with its keys on lines of their own: run 'sallyport policy fmt' on it");
+    return fail(ErrorKind::kInvalid,
+                "--observe needs a policy with its keys on lines of their own: run 'sallyport policy fmt' on it");
   if (auto at = line_of(policy.text, "denied:"); at != std::string::npos) {
     policy.text.replace(at, std::min(policy.text.find('\n', at), policy.text.size()) - at, kExplain);
     return policy;

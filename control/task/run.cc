@@ -115,8 +115,11 @@ Result<void> Run::start() {
   policy_ = std::move(policy);
   if (options_.observe) {
     BOOST_OUTCOME_TRY(policy_, observing(std::move(policy_)));
-    std::fputs("sallyport: OBSERVING: a dry run. The policy holds and nothing more passes; what it refuses is recorded in full, and names that it\n"
-               "sallyport: denies are answered, so that what the task would ask there is seen.\n", stderr);
+    std::fputs(
+        "sallyport: OBSERVING: a dry run. The policy holds and nothing more passes; what it refuses is recorded in "
+        "full, and names that it\n"
+        "sallyport: denies are answered, so that what the task would ask there is seen.\n",
+        stderr);
   }
   auto deadline = Deadline::after(kStartTime);
   BOOST_OUTCOME_TRY(auto state, state_directory(options_.state, id_));
@@ -165,7 +168,8 @@ void Run::take_appliance_events() {
     switch (event.kind) {
       case ApplianceEvent::Kind::kLimitReached:
         if (event.what == "denials") {
-          ending_or_none_ = Ending{Outcome::kPolicyDenial, "denials", "the task was denied as often as the policy lets it be"};
+          ending_or_none_ =
+              Ending{Outcome::kPolicyDenial, "denials", "the task was denied as often as the policy lets it be"};
           break;
         }
         limits_reached_.push_back(event.what);
@@ -254,7 +258,8 @@ void Run::summarise_refusals() {
   auto refusals = most_refused(log.value().decisions);
   receipt_.refused_kinds = refusals.kinds;
   for (auto& refusal : refusals.most)
-    receipt_.refused.push_back({std::move(refusal.what), std::move(refusal.reason), refusal.count, std::move(refusal.rule)});
+    receipt_.refused.push_back(
+        {std::move(refusal.what), std::move(refusal.reason), refusal.count, std::move(refusal.rule)});
 }
 
 // Every end takes the same path: stop the process tree, stop capture, destroy the writable layer, write the receipt.
@@ -354,7 +359,9 @@ int Run::report() {
     if (appliance_) std::fprintf(stderr, "audit log: %s\n", appliance_->audit_path().c_str());
   }
   if (options_.observe && appliance_)
-    std::fprintf(stderr, "sallyport: OBSERVED: %llu different things were refused. Rules for them: sallyport policy suggest --denied-only %s\n",
+    std::fprintf(stderr,
+                 "sallyport: OBSERVED: %llu different things were refused. Rules for them: sallyport policy suggest "
+                 "--denied-only %s\n",
                  static_cast<unsigned long long>(receipt_.refused_kinds), appliance_->audit_path().c_str());
   return receipt_.exit_code;
 }

@@ -35,7 +35,8 @@ struct Place {
 
 class Adding {
  public:
-  Adding(std::string_view text, std::string_view file, std::string_view wanted, std::string_view id, const LoadOptions& options)
+  Adding(std::string_view text, std::string_view file, std::string_view wanted, std::string_view id,
+         const LoadOptions& options)
       : text_(text), file_(file), wanted_(wanted), id_(id), options_(options) {}
 
   Added run() {
@@ -52,9 +53,12 @@ class Adding {
       if (auto no = objection(*loaded.policy)) return *std::move(no);
       constexpr std::string_view kAllow = "- allow: ";
       auto line = review::rule_for(*inquiry_);
-      if (!line || !line->starts_with(kAllow)) return refuse("no rule can allow this: " + std::string(describe(review::ask(*loaded.policy, *inquiry_).reason)));
+      if (!line || !line->starts_with(kAllow))
+        return refuse("no rule can allow this: " +
+                      std::string(describe(review::ask(*loaded.policy, *inquiry_).reason)));
       destination = line->substr(kAllow.size());
-      if (destination.size() > 1 && destination.front() == '"') destination = destination.substr(1, destination.size() - 2);
+      if (destination.size() > 1 && destination.front() == '"')
+        destination = destination.substr(1, destination.size() - 2);
     }
     return insert(destination);
   }
@@ -68,14 +72,24 @@ class Adding {
   std::optional<Added> objection(const CompiledPolicy& policy) {
     using review::Inquiry;
     if (inquiry_->kind == Inquiry::Kind::kName || inquiry_->kind == Inquiry::Kind::kRecord)
-      return refuse("a lookup needs no rule of its own: write what the name is used for, such as tls://" + inquiry_->target.text() +
-                    " or GET http://" + inquiry_->target.text() + "/");
+      return refuse("a lookup needs no rule of its own: write what the name is used for, such as tls://" +
+                    inquiry_->target.text() + " or GET http://" + inquiry_->target.text() + "/");
     auto answer = review::ask(policy, *inquiry_);
-    if (answer.allowed()) return Added{Kind::kAlready, {}, {}, answer.rule->line, "it is allowed already, by rule " + std::string(answer.rule->id) + " in line " + std::to_string(answer.rule->line), {}};
+    if (answer.allowed())
+      return Added{Kind::kAlready,
+                   {},
+                   {},
+                   answer.rule->line,
+                   "it is allowed already, by rule " + std::string(answer.rule->id) + " in line " +
+                       std::to_string(answer.rule->line),
+                   {}};
     if (answer.reason == ReasonCode::kDeniedByRule && answer.rule)
-      return refuse("rule " + std::string(answer.rule->id) + " in line " + std::to_string(answer.rule->line) + " denies it, and a deny wins wherever it stands");
-    if (answer.reason == ReasonCode::kNotWithinCeiling) return refuse("the policy allows it, but the ceiling above it does not");
-    if (answer.reason == ReasonCode::kMethodOverride || answer.reason == ReasonCode::kPathAmbiguous) return refuse("no further rule can allow this: " + std::string(describe(answer.reason)));
+      return refuse("rule " + std::string(answer.rule->id) + " in line " + std::to_string(answer.rule->line) +
+                    " denies it, and a deny wins wherever it stands");
+    if (answer.reason == ReasonCode::kNotWithinCeiling)
+      return refuse("the policy allows it, but the ceiling above it does not");
+    if (answer.reason == ReasonCode::kMethodOverride || answer.reason == ReasonCode::kPathAmbiguous)
+      return refuse("no further rule can allow this: " + std::string(describe(answer.reason)));
     return std::nullopt;
   }
 
@@ -96,7 +110,12 @@ class Adding {
         for (const auto& line : fresh) out += line + "\n";
       if (i < lines.size()) out += lines[i] + "\n";
     }
-    return checked({Kind::kAdded, std::move(out), "- allow: " + value, static_cast<std::uint32_t>(place->line + (place->make_key ? 2 : 1)), {}, {}});
+    return checked({Kind::kAdded,
+                    std::move(out),
+                    "- allow: " + value,
+                    static_cast<std::uint32_t>(place->line + (place->make_key ? 2 : 1)),
+                    {},
+                    {}});
   }
 
   // What was put in has to load and to allow what was wanted.
@@ -105,11 +124,13 @@ class Adding {
     if (!loaded.policy) {
       for (const Diagnostic& d : loaded.diagnostics)
         if (d.severity == Severity::kError && d.line == added.line && d.message.starts_with("this rule never decides"))
-          return {Kind::kAlready, {}, {}, 0, "it is allowed already: " + d.message.substr(d.message.find(": ") + 2), {}};
+          return {
+              Kind::kAlready, {}, {}, 0, "it is allowed already: " + d.message.substr(d.message.find(": ") + 2), {}};
       return refuse("with it the policy would not load", std::move(loaded.diagnostics));
     }
     if (inquiry_ && !review::ask(*loaded.policy, *inquiry_).allowed())
-      return refuse("even with the rule it would be refused: " + review::summary(review::ask(*loaded.policy, *inquiry_)));
+      return refuse("even with the rule it would be refused: " +
+                    review::summary(review::ask(*loaded.policy, *inquiry_)));
     return added;
   }
 
@@ -131,7 +152,10 @@ class Adding {
     while (lines[first].find('-') == std::string::npos && first > key) --first;
     std::size_t indent = lines[first].find('-');
     if (indent == std::string::npos) return std::nullopt;
-    while (end > key + 1 && (is_blank(lines[end - 1]) || (lines[end - 1][indent_of(lines[end - 1])] == '#' && indent_of(lines[end - 1]) <= indent && next != root->entries.end()))) --end;
+    while (end > key + 1 &&
+           (is_blank(lines[end - 1]) || (lines[end - 1][indent_of(lines[end - 1])] == '#' &&
+                                         indent_of(lines[end - 1]) <= indent && next != root->entries.end())))
+      --end;
     return Place{end, indent};
   }
 
@@ -142,7 +166,8 @@ class Adding {
 
 }  // namespace
 
-Added add(std::string_view text, std::string_view file_name, std::string_view wanted, std::string_view id, const LoadOptions& options) {
+Added add(std::string_view text, std::string_view file_name, std::string_view wanted, std::string_view id,
+          const LoadOptions& options) {
   return Adding(text, file_name, wanted, id, options).run();
 }
 

@@ -25,8 +25,9 @@ struct Added {
   std::vector<Diagnostic> diagnostics;  // of the file as it is, or as it would be
 };
 
-// `wanted` is a request or connection as `policy explain` takes it, which gives the narrowest rule for it, or a destination with
-// stars as it stands in a rule. `id` may be empty. Pure; what it gives loads and allows what was wanted.
+// `wanted` is a request or connection as `policy explain` takes it, which gives the narrowest rule for it, or a
+// destination with stars as it stands in a rule. `id` may be empty. Pure; what it gives loads and allows what was
+// wanted.
 Added add(std::string_view text, std::string_view file_name, std::string_view wanted, std::string_view id,
           const LoadOptions& options = {});
 

@@ -17,13 +17,15 @@ struct Comment {
 };
 
 struct Comments {
-  std::vector<Comment> all;               // in the order of the file
+  std::vector<Comment> all;                // in the order of the file
   std::vector<std::uint32_t> blank_lines;  // lines with nothing on them, ascending
 };
 
 // `root` is what read_yaml made of `text`. A '#' inside a quoted value is none.
 Comments comments_of(std::string_view text, const YamlNode& root);
 
-constexpr bool before(Position a, Position b) noexcept { return a.line != b.line ? a.line < b.line : a.column < b.column; }
+constexpr bool before(Position a, Position b) noexcept {
+  return a.line != b.line ? a.line < b.line : a.column < b.column;
+}
 
 }  // namespace sallyport::policy::edit

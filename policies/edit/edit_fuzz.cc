@@ -1,5 +1,5 @@
-// Any bytes as a policy file that is laid out anew and added to: what comes out loads, means the same, and is done after once; a
-// rule that is added is in there beside everything else. The same bytes are imported from every tool.
+// Any bytes as a policy file that is laid out anew and added to: what comes out loads, means the same, and is done
+// after once; a rule that is added is in there beside everything else. The same bytes are imported from every tool.
 #include <cstdint>
 #include <cstdlib>
 
@@ -26,7 +26,8 @@ void same_rules(const CompiledPolicy& a, const CompiledPolicy& b) {
   expect(a.rules().size() == b.rules().size() && a.budgets() == b.budgets() && a.label() == b.label());
   for (std::size_t i = 0; i < a.rules().size(); ++i) {
     const Rule &x = a.rules()[i], &y = b.rules()[i];
-    expect(x.id == y.id && x.text == y.text && x.action == y.action && x.limits == y.limits && x.ech == y.ech && x.dns == y.dns);
+    expect(x.id == y.id && x.text == y.text && x.action == y.action && x.limits == y.limits && x.ech == y.ech &&
+           x.dns == y.dns);
   }
 }
 

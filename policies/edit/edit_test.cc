@@ -54,7 +54,9 @@ budgets:
 }
 
 TEST(Format, QuotesOnlyWhatNeedsIt) {
-  auto text = formatted("policy: p/1\nrules:\n- allow: \"GET http://a.test/p\"\n  query: {page: {regex: \"[0-9]{1,4}\"}, q: {one_of: ['a b', \"it's\"]}}\n");
+  auto text = formatted(
+      "policy: p/1\nrules:\n- allow: \"GET http://a.test/p\"\n  query: {page: {regex: \"[0-9]{1,4}\"}, q: {one_of: ['a "
+      "b', \"it's\"]}}\n");
   EXPECT_NE(text.find("  - allow: GET http://a.test/p\n"), text.npos) << text;
   EXPECT_NE(text.find("regex: '[0-9]{1,4}'"), text.npos) << text;
   EXPECT_NE(text.find("it's"), text.npos) << text;
@@ -118,7 +120,8 @@ TEST(Add, PutsOneRuleAndTouchesNothingElse) {
 TEST(Add, TakesAnIdAndStars) {
   auto added = add(kFile, "p.yaml", "GET,HEAD http://b.test/v2/**", "second");
   ASSERT_EQ(added.kind, Added::Kind::kAdded) << added.why;
-  EXPECT_NE(added.text.find("    - id: second\n      allow: GET,HEAD http://b.test/v2/**\n"), std::string::npos) << added.text;
+  EXPECT_NE(added.text.find("    - id: second\n      allow: GET,HEAD http://b.test/v2/**\n"), std::string::npos)
+      << added.text;
   EXPECT_EQ(add(kFile, "p.yaml", "tls://c.test", "Bad Id").kind, Added::Kind::kRefused);
 }
 
@@ -130,9 +133,11 @@ TEST(Add, RefusesWithTheReason) {
   EXPECT_EQ(denied.kind, Added::Kind::kRefused) << denied.text;
   EXPECT_EQ(add(kFile, "p.yaml", "a.test", "").kind, Added::Kind::kRefused);
   EXPECT_EQ(add(kFile, "p.yaml", "GET http://169.254.169.254/", "").kind, Added::Kind::kRefused);
-  EXPECT_EQ(add(kFile, "p.yaml", "tls://a.test:80", "").kind, Added::Kind::kRefused);  // readable and opaque on one port
+  EXPECT_EQ(add(kFile, "p.yaml", "tls://a.test:80", "").kind,
+            Added::Kind::kRefused);  // readable and opaque on one port
   EXPECT_EQ(add("policy: p\n", "p.yaml", "tls://a.test", "").kind, Added::Kind::kRefused);
-  EXPECT_EQ(add("policy: p/1\nrules: [{allow: tls://a.test}]\n", "p.yaml", "tls://b.test", "").kind, Added::Kind::kRefused);
+  EXPECT_EQ(add("policy: p/1\nrules: [{allow: tls://a.test}]\n", "p.yaml", "tls://b.test", "").kind,
+            Added::Kind::kRefused);
 }
 
 TEST(Add, BeginsAListWhereThereIsNone) {
@@ -142,7 +147,10 @@ TEST(Add, BeginsAListWhereThereIsNone) {
 }
 
 TEST(Init, WritesWhatLoadsAndPassesItsOwnTests) {
-  std::vector<Wishes> wishes{{}, {"first", {"pypi"}, {}, false}, {"first", {"pypi", "npm"}, {"api.example"}, false}, {"first", {}, {"http://api.example/v1/**", "tls://b.example"}, true}};
+  std::vector<Wishes> wishes{{},
+                             {"first", {"pypi"}, {}, false},
+                             {"first", {"pypi", "npm"}, {"api.example"}, false},
+                             {"first", {}, {"http://api.example/v1/**", "tls://b.example"}, true}};
   for (const auto& entry : catalogue()) wishes.push_back({"one", {std::string(entry.name)}, {}, false});
   for (const auto& wish : wishes) {
     auto text = initial_policy(wish);
@@ -157,8 +165,10 @@ TEST(Init, WritesWhatLoadsAndPassesItsOwnTests) {
 }
 
 TEST(Init, SaysWhatIsWrongWithAWish) {
-  for (const Wishes& wish : {Wishes{"first", {"pipy"}, {}, false}, Wishes{"Bad Name", {}, {}, false}, Wishes{"first", {}, {"https://a.example/v1"}, false},
-                             Wishes{"first", {}, {"a b"}, false}, Wishes{"first", {}, {"x\n- allow: tls://evil.example"}, false}, Wishes{"first", {}, {"ftp://a.example"}, false}}) {
+  for (const Wishes& wish : {Wishes{"first", {"pipy"}, {}, false}, Wishes{"Bad Name", {}, {}, false},
+                             Wishes{"first", {}, {"https://a.example/v1"}, false}, Wishes{"first", {}, {"a b"}, false},
+                             Wishes{"first", {}, {"x\n- allow: tls://evil.example"}, false},
+                             Wishes{"first", {}, {"ftp://a.example"}, false}}) {
     auto text = initial_policy(wish);
     EXPECT_FALSE(text);
     if (!text) EXPECT_EQ(text.error().detail.find('\n'), std::string::npos);

@@ -34,8 +34,11 @@ Formatted format(std::string_view text, std::string_view file_name, const LoadOp
   auto comments = comments_of(text, *root);
   std::string out = lay_out(*root, comments);
   auto again = tree_of(out);
-  bool kept = again && same_tree(*root, *again) && same_comments(comments, comments_of(out, *again)) && load(out, file_name, options).policy;
-  if (!kept) return refuse(file_name, "this file cannot be laid out anew without changing it", "values in quotes on one line, comments on lines of their own");
+  bool kept = again && same_tree(*root, *again) && same_comments(comments, comments_of(out, *again)) &&
+              load(out, file_name, options).policy;
+  if (!kept)
+    return refuse(file_name, "this file cannot be laid out anew without changing it",
+                  "values in quotes on one line, comments on lines of their own");
   return {std::move(out), {}};
 }
 

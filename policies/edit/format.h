@@ -1,7 +1,8 @@
-// format: a policy file in its canonical layout. The same keys, values and comments in the same order; nothing else is kept.
+// format: a policy file in its canonical layout. The same keys, values and comments in the same order; nothing else is
+// kept.
 //
-// Pure. Two spaces a level, lists below their key with "  - ", small maps and lists in one line, quotes where they are needed,
-// one blank line where there were any, comments before or behind what they stood at.
+// Pure. Two spaces a level, lists below their key with "  - ", small maps and lists in one line, quotes where they are
+// needed, one blank line where there were any, comments before or behind what they stood at.
 #pragma once
 
 #include <optional>

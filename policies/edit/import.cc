@@ -34,12 +34,14 @@ std::string_view name_of(Source source) {
   return "";
 }
 
-void read(Source source, const std::string& text, const ImportWishes& wishes, ImportedRules& rules, Reporter& reporter, std::vector<std::string>& head) {
+void read(Source source, const std::string& text, const ImportWishes& wishes, ImportedRules& rules, Reporter& reporter,
+          std::vector<std::string>& head) {
   if (!check_text(text, reporter)) return;
   if (source == Source::kSquid) return import_squid(text, rules, reporter);
   auto root = read_yaml(text, reporter);
   if (!root) return;
-  source == Source::kSmokescreen ? import_smokescreen(*root, wishes, rules, reporter, head) : import_sandbox_runtime(*root, rules, reporter);
+  source == Source::kSmokescreen ? import_smokescreen(*root, wishes, rules, reporter, head)
+                                 : import_sandbox_runtime(*root, rules, reporter);
 }
 
 }  // namespace

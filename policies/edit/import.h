@@ -1,7 +1,7 @@
 // import: a policy from the configuration of another tool.
 //
-// Never wider than what it was made from: what cannot be said here is left out, with a warning for each such thing. Read from the
-// tools' documentation. The text is untrusted in form.
+// Never wider than what it was made from: what cannot be said here is left out, with a warning for each such thing.
+// Read from the tools' documentation. The text is untrusted in form.
 #pragma once
 
 #include <cstdint>

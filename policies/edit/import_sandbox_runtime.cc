@@ -1,4 +1,5 @@
-// Settings of sandbox-runtime, as its README describes them: allowedDomains with an optional port, deniedDomains that win.
+// Settings of sandbox-runtime, as its README describes them: allowedDomains with an optional port, deniedDomains that
+// win.
 #include "core/base/units.h"
 #include "policies/edit/importers.h"
 
@@ -48,7 +49,10 @@ void network(const YamlNode& map, ImportedRules& rules, Reporter& reporter) {
       bool all = pattern && pattern->host.text == "*";
       if (!pattern || (allowed && all)) {
         unread_denial = unread_denial || denied;
-        reporter.warning(item.at, allowed ? "left out: no host, and no *. before one" : "a denial that cannot be read, so nothing is allowed", item.text, "api.example or *.example.com");
+        reporter.warning(
+            item.at,
+            allowed ? "left out: no host, and no *. before one" : "a denial that cannot be read, so nothing is allowed",
+            item.text, "api.example or *.example.com");
         continue;
       }
       if (denied) {
@@ -63,7 +67,10 @@ void network(const YamlNode& map, ImportedRules& rules, Reporter& reporter) {
     }
   }
   if (unread_denial) rules.deny({"*"}, 0, map.at);
-  if (any_port) reporter.warning(any_at, "an entry without a port is any port there: TLS on 443 and clear HTTP on 80 are carried over", {}, "a rule tcp://HOST:PORT for each other port that is used");
+  if (any_port)
+    reporter.warning(any_at,
+                     "an entry without a port is any port there: TLS on 443 and clear HTTP on 80 are carried over", {},
+                     "a rule tcp://HOST:PORT for each other port that is used");
 }
 
 }  // namespace
@@ -74,7 +81,8 @@ void import_sandbox_runtime(const YamlNode& root, ImportedRules& rules, Reporter
     if (entry.key == "network" && entry.value.is_map())
       network(entry.value, rules, reporter);
     else if (entry.key == "filesystem")
-      reporter.warning(entry.at, "not carried over: files are not a policy's matter", entry.key, "sallyport run with --workspace DIR and --ro DIR");
+      reporter.warning(entry.at, "not carried over: files are not a policy's matter", entry.key,
+                       "sallyport run with --workspace DIR and --ro DIR");
     else if (entry.value.text != "false")
       reporter.warning(entry.at, "not carried over", entry.key, "by hand what is meant");
   }

@@ -1,5 +1,5 @@
-// Smokescreen's egress ACL, as its README describes it: a service (role) has an action and allowed_domains; global lists override
-// the action, but not allowed_domains; the global deny list wins over the global allow list.
+// Smokescreen's egress ACL, as its README describes it: a service (role) has an action and allowed_domains; global
+// lists override the action, but not allowed_domains; the global deny list wins over the global allow list.
 #include <algorithm>
 
 #include "core/base/escape.h"
@@ -21,7 +21,8 @@ class Reading {
       : root_(root), wishes_(wishes), rules_(rules), reporter_(reporter) {}
 
   void run(std::vector<std::string>& head) {
-    if (!root_.is_map()) return reporter_.error(root_.at, "an egress ACL is a map", {}, "the file that --egress-acl-file names");
+    if (!root_.is_map())
+      return reporter_.error(root_.at, "an egress ACL is a map", {}, "the file that --egress-acl-file names");
     tell_unknown(root_, {"version", "services", "default", "global_allow_list", "global_deny_list"});
     const YamlNode* service = pick(head);
     if (service == nullptr) return;
@@ -30,7 +31,8 @@ class Reading {
     action(*service, own);
     for (const auto& [host, at] : own) rules_.allow(host, at);
     globals(own);
-    reporter_.warning(service->at, "smokescreen looks at no port: TLS on 443 and clear HTTP on 80 are carried over", {}, "a rule tcp://HOST:PORT for each other port that is used");
+    reporter_.warning(service->at, "smokescreen looks at no port: TLS on 443 and clear HTTP on 80 are carried over", {},
+                      "a rule tcp://HOST:PORT for each other port that is used");
   }
 
  private:
@@ -57,13 +59,15 @@ class Reading {
         ++count;
       }
     }
-    if (wishes_.role.empty() && count == 1 && fallback == nullptr) return head.push_back("Its only service, " + text_of(find(*only, "name")) + "."), only;
+    if (wishes_.role.empty() && count == 1 && fallback == nullptr)
+      return head.push_back("Its only service, " + text_of(find(*only, "name")) + "."), only;
     if (wishes_.role == "default" || (wishes_.role.empty() && count == 0)) {
       if (fallback != nullptr) return head.push_back("The default, for services that are not listed."), fallback;
     }
-    reporter_.error(services != nullptr ? services->at : root_.at,
-                    wishes_.role.empty() ? "there is more than one service, and a policy is for one" : "there is no such service", wishes_.role,
-                    "--role and one of: " + names + (fallback != nullptr ? ", default" : ""));
+    reporter_.error(
+        services != nullptr ? services->at : root_.at,
+        wishes_.role.empty() ? "there is more than one service, and a policy is for one" : "there is no such service",
+        wishes_.role, "--role and one of: " + names + (fallback != nullptr ? ", default" : ""));
     return nullptr;
   }
 
@@ -71,7 +75,10 @@ class Reading {
     std::string action = text_of(find(service, "action"));
     if (action == "enforce") return;
     if (action == "report" || action == "open") {
-      reporter_.warning(service.at, "the action " + action + " lets everything pass; carried over is its list alone (" + std::to_string(own.size()) + "), enforced", action, "rules for what else is needed: sallyport run shows what was denied");
+      reporter_.warning(service.at,
+                        "the action " + action + " lets everything pass; carried over is its list alone (" +
+                            std::to_string(own.size()) + "), enforced",
+                        action, "rules for what else is needed: sallyport run shows what was denied");
       return;
     }
     reporter_.error(service.at, "an action is open, report or enforce", action, "one of them");
@@ -89,17 +96,22 @@ class Reading {
       if (host && host->text != "*")
         out.emplace_back(*host, item.at);
       else
-        reporter_.warning(item.at, "left out: no host, and no *. before one", item.text, "example.com or *.example.com");
+        reporter_.warning(item.at, "left out: no host, and no *. before one", item.text,
+                          "example.com or *.example.com");
     }
     return out;
   }
 
   // The deny list takes from the allow list only: what the service lists itself stays.
   void globals(const Hosts& own) {
-    auto allowed = hosts(find(root_, "global_allow_list"), "global_allow_list"), denied = hosts(find(root_, "global_deny_list"), "global_deny_list");
+    auto allowed = hosts(find(root_, "global_allow_list"), "global_allow_list"),
+         denied = hosts(find(root_, "global_deny_list"), "global_deny_list");
     const YamlNode* list = find(root_, "global_deny_list");
     if (list != nullptr && list->is_list() && denied.size() != list->items.size()) {
-      if (!allowed.empty()) reporter_.warning(list->at, "the global allow list is left out, since not all of what takes from it could be read", {}, "by hand what is meant");
+      if (!allowed.empty())
+        reporter_.warning(list->at,
+                          "the global allow list is left out, since not all of what takes from it could be read", {},
+                          "by hand what is meant");
       return;
     }
     for (const auto& [host, at] : allowed) {
@@ -109,7 +121,9 @@ class Reading {
       for (const auto& [taken, taken_at] : denied) {
         if (!host.covers(taken)) continue;
         bool listed = std::ranges::any_of(own, [&](const auto& o) { return o.first.overlaps(taken); });
-        if (listed) reporter_.warning(taken_at, "denied altogether: here a denial wins also over what the service lists itself", taken.text, "the rules without it, if it is wanted");
+        if (listed)
+          reporter_.warning(taken_at, "denied altogether: here a denial wins also over what the service lists itself",
+                            taken.text, "the rules without it, if it is wanted");
         rules_.deny(taken, 0, taken_at);
       }
     }
@@ -123,7 +137,8 @@ class Reading {
 
 }  // namespace
 
-void import_smokescreen(const YamlNode& root, const ImportWishes& wishes, ImportedRules& rules, Reporter& reporter, std::vector<std::string>& head) {
+void import_smokescreen(const YamlNode& root, const ImportWishes& wishes, ImportedRules& rules, Reporter& reporter,
+                        std::vector<std::string>& head) {
   Reading(root, wishes, rules, reporter).run(head);
 }
 

@@ -1,8 +1,8 @@
-// squid.conf, as Squid's documentation describes it: http_access lines are tried in their order, every ACL of a line has to match,
-// the first line that matches decides.
+// squid.conf, as Squid's documentation describes it: http_access lines are tried in their order, every ACL of a line
+// has to match, the first line that matches decides.
 //
-// Carried over are lines that allow listed names on listed ports. Of lines before them that deny, those are understood that name
-// hosts or ports; after one that is not, nothing can be allowed any more, since it might have been denied.
+// Carried over are lines that allow listed names on listed ports. Of lines before them that deny, those are understood
+// that name hosts or ports; after one that is not, nothing can be allowed any more, since it might have been denied.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -58,21 +58,28 @@ class Reading {
     if (words.empty()) return;
     if (words[0] == "acl") return acl(at, words);
     if (words[0] == "http_access") return access(at, words);
-    constexpr std::string_view kNothingToDo[] = {"http_port", "cache_dir", "coredump_dir", "refresh_pattern", "cache_mem", "access_log", "visible_hostname"};
+    constexpr std::string_view kNothingToDo[] = {"http_port", "cache_dir",  "coredump_dir",    "refresh_pattern",
+                                                 "cache_mem", "access_log", "visible_hostname"};
     if (std::ranges::find(kNothingToDo, std::string_view(words[0])) != std::end(kNothingToDo)) return;
     if (words[0] == "include") {
       blocked_ = true;
-      return warn(at, "an included file is not read, and what follows may be denied there: nothing after it is allowed", words[0], "the contents of the file in its place");
+      return warn(at, "an included file is not read, and what follows may be denied there: nothing after it is allowed",
+                  words[0], "the contents of the file in its place");
     }
     warn(at, "not carried over", words[0], "by hand what is meant");
   }
 
-  void warn(Position at, std::string message, std::string_view read, std::string advice) { reporter_.warning(at, std::move(message), read, std::move(advice)); }
+  void warn(Position at, std::string message, std::string_view read, std::string advice) {
+    reporter_.warning(at, std::move(message), read, std::move(advice));
+  }
 
   void acl(Position at, const std::vector<std::string>& words) {
-    if (words.size() < 3) return warn(at, "an acl has a name, a type and values", words.back(), "acl NAME dstdomain example.com");
+    if (words.size() < 3)
+      return warn(at, "an acl has a name, a type and values", words.back(), "acl NAME dstdomain example.com");
     auto known = acls_.find(words[1]);
-    Acl::Kind kind = words[2] == "dstdomain" ? Acl::Kind::kHosts : words[2] == "port" ? Acl::Kind::kPorts : Acl::Kind::kUnknown;
+    Acl::Kind kind = words[2] == "dstdomain" ? Acl::Kind::kHosts
+                     : words[2] == "port"    ? Acl::Kind::kPorts
+                                             : Acl::Kind::kUnknown;
     if (words[2] == "method" && words.size() == 4 && words[3] == "CONNECT") kind = Acl::Kind::kConnect;
     if (known == acls_.end()) known = acls_.emplace(words[1], Acl{}).first, known->second.kind = kind;
     Acl& acl = known->second;
@@ -91,7 +98,8 @@ class Reading {
     auto name = imported_host(domain ? word.substr(1) : word);
     if (!name || name->text.starts_with('*')) {
       acl.kind = Acl::Kind::kUnknown;
-      return warn(at, "a value that is not read, so lines with this acl are not carried over", word, "names in the file itself, such as .example.com");
+      return warn(at, "a value that is not read, so lines with this acl are not carried over", word,
+                  "names in the file itself, such as .example.com");
     }
     acl.hosts.push_back(*name);
     if (domain) acl.hosts.push_back({"*." + name->text});
@@ -103,10 +111,12 @@ class Reading {
       return;
     }
     auto dash = word.find('-');
-    auto low = Port::parse(std::string_view(word).substr(0, dash)), high = Port::parse(dash == word.npos ? "" : std::string_view(word).substr(dash + 1));
+    auto low = Port::parse(std::string_view(word).substr(0, dash)),
+         high = Port::parse(dash == word.npos ? "" : std::string_view(word).substr(dash + 1));
     if (!low || !high) {
       acl.kind = Acl::Kind::kUnknown;
-      return warn(at, "a value that is not read, so lines with this acl are not carried over", word, "ports as numbers");
+      return warn(at, "a value that is not read, so lines with this acl are not carried over", word,
+                  "ports as numbers");
     }
     for (std::uint32_t p : {80u, 443u})
       if (p >= low.value().value() && p <= high.value().value()) acl.ports.insert(p);
@@ -114,13 +124,17 @@ class Reading {
   }
 
   bool holds(const Acl& acl, std::uint32_t port) const {
-    return acl.ports.contains(port) || std::ranges::any_of(ranges_, [&](const Range& r) { return r.acl == &acl && port >= r.low && port <= r.high; });
+    return acl.ports.contains(port) || std::ranges::any_of(ranges_, [&](const Range& r) {
+             return r.acl == &acl && port >= r.low && port <= r.high;
+           });
   }
 
   void access(Position at, const std::vector<std::string>& words) {
-    if (words.size() < 3 || (words[1] != "allow" && words[1] != "deny")) return warn(at, "an http_access line allows or denies", words[0], "http_access allow NAME");
+    if (words.size() < 3 || (words[1] != "allow" && words[1] != "deny"))
+      return warn(at, "an http_access line allows or denies", words[0], "http_access allow NAME");
     if (blocked_) {
-      if (words[1] == "allow") warn(at, "left out: a line before it may deny what it allows", words[2], "by hand what is meant");
+      if (words[1] == "allow")
+        warn(at, "left out: a line before it may deny what it allows", words[2], "by hand what is meant");
       return;
     }
     words[1] == "allow" ? allow(at, words) : deny(at, words);
@@ -133,7 +147,9 @@ class Reading {
       auto found = acls_.find(turned ? words[i].substr(1) : words[i]);
       terms.emplace_back(found == acls_.end() ? nullptr : &found->second, turned);
     }
-    auto is = [&](std::size_t i, Acl::Kind kind, bool turned) { return terms[i].first != nullptr && terms[i].first->kind == kind && terms[i].second == turned; };
+    auto is = [&](std::size_t i, Acl::Kind kind, bool turned) {
+      return terms[i].first != nullptr && terms[i].first->kind == kind && terms[i].second == turned;
+    };
     if (terms.size() == 1 && is(0, Acl::Kind::kHarmless, false)) return;
     if (terms.size() == 1 && is(0, Acl::Kind::kAll, false)) {
       blocked_ = true;
@@ -150,12 +166,15 @@ class Reading {
     if (terms.size() == 1 && is(0, Acl::Kind::kHosts, false)) {
       // What was allowed before stays so in Squid; here a denial wins, and says no to that too.
       for (const auto& host : terms[0].first->hosts) rules_.deny(host, 0, at);
-      if (any_allowed_) warn(at, "denied altogether: here a denial wins also over lines that allow before it", words[2], "the rules without it, if it is wanted");
+      if (any_allowed_)
+        warn(at, "denied altogether: here a denial wins also over lines that allow before it", words[2],
+             "the rules without it, if it is wanted");
       return;
     }
     // Others that also need an ACL we cannot judge may deny anything that follows.
     blocked_ = true;
-    warn(at, "a denial that cannot be carried over: lines after it that allow are left out", words[2], "by hand what is meant");
+    warn(at, "a denial that cannot be carried over: lines after it that allow are left out", words[2],
+         "by hand what is meant");
   }
 
   void allow(Position at, const std::vector<std::string>& words) {
@@ -168,14 +187,18 @@ class Reading {
       else if (kind == Acl::Kind::kPorts)
         ports.push_back(&found->second);
       else if (kind != Acl::Kind::kAll)
-        return warn(at, "left out: it also asks for something that a policy does not know", words[i], "by hand what is meant");
+        return warn(at, "left out: it also asks for something that a policy does not know", words[i],
+                    "by hand what is meant");
     }
-    if (hosts.empty()) return warn(at, "left out: it allows every host", words[2], "one rule for each host that is needed");
+    if (hosts.empty())
+      return warn(at, "left out: it allows every host", words[2], "one rule for each host that is needed");
     any_allowed_ = true;
     std::set<std::uint32_t> candidates{80, 443};
     for (const Acl* acl : ports) candidates.insert(acl->ports.begin(), acl->ports.end());
     for (const auto& host : hosts.front()->hosts) {
-      bool in_all = std::ranges::all_of(hosts, [&](const Acl* acl) { return std::ranges::any_of(acl->hosts, [&](const auto& h) { return h.covers(host); }); });
+      bool in_all = std::ranges::all_of(hosts, [&](const Acl* acl) {
+        return std::ranges::any_of(acl->hosts, [&](const auto& h) { return h.covers(host); });
+      });
       if (!in_all) continue;
       for (auto port : candidates)
         if (is_open(ports, port)) rules_.allow(host, port, at);
@@ -185,7 +208,8 @@ class Reading {
   bool is_open(const std::vector<const Acl*>& ports, std::uint32_t port) const {
     auto in = [&](const Acl* acl) { return holds(*acl, port); };
     bool tunnel = port != 80;
-    return std::ranges::all_of(ports, in) && std::ranges::all_of(only_, in) && (!tunnel || std::ranges::all_of(only_tunnels_, in));
+    return std::ranges::all_of(ports, in) && std::ranges::all_of(only_, in) &&
+           (!tunnel || std::ranges::all_of(only_tunnels_, in));
   }
 
   struct Range {
@@ -203,6 +227,8 @@ class Reading {
 
 }  // namespace
 
-void import_squid(std::string_view text, ImportedRules& rules, Reporter& reporter) { Reading(rules, reporter).run(text); }
+void import_squid(std::string_view text, ImportedRules& rules, Reporter& reporter) {
+  Reading(rules, reporter).run(text);
+}
 
 }  // namespace sallyport::policy::edit

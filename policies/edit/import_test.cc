@@ -8,7 +8,9 @@
 namespace sallyport::policy::edit {
 namespace {
 
-Imported take(Source source, std::string_view text, std::string role = {}) { return import_policy(source, text, "source", {"imported", std::move(role)}); }
+Imported take(Source source, std::string_view text, std::string role = {}) {
+  return import_policy(source, text, "source", {"imported", std::move(role)});
+}
 
 std::string said(const Imported& imported) {
   std::string out;
@@ -130,16 +132,24 @@ TEST(ImportSandboxRuntime, CarriesDomainsPortsAndDenials) {
 }
 
 TEST(ImportSandboxRuntime, DenyAllLeavesNothing) {
-  auto out = take(Source::kSandboxRuntime, R"({"network": {"allowedDomains": ["a.example.com", "b.example.com:22"], "deniedDomains": ["*:22"]}})");
+  auto out =
+      take(Source::kSandboxRuntime,
+           R"({"network": {"allowedDomains": ["a.example.com", "b.example.com:22"], "deniedDomains": ["*:22"]}})");
   EXPECT_FALSE(allows(out, "tcp://b.example.com:22"));
   EXPECT_TRUE(allows(out, "tls://a.example.com"));
-  EXPECT_FALSE(allows(take(Source::kSandboxRuntime, R"({"network": {"allowedDomains": ["a.example.com"], "deniedDomains": ["*"]}})"), "tls://a.example.com"));
-  EXPECT_FALSE(allows(take(Source::kSandboxRuntime, R"({"network": {"allowedDomains": ["a.example.com"], "deniedDomains": ["x*y"]}})"), "tls://a.example.com"));
-  EXPECT_FALSE(allows(take(Source::kSandboxRuntime, R"({"network": {"allowedDomains": ["*"]}})"), "tls://a.example.com"));
+  EXPECT_FALSE(allows(
+      take(Source::kSandboxRuntime, R"({"network": {"allowedDomains": ["a.example.com"], "deniedDomains": ["*"]}})"),
+      "tls://a.example.com"));
+  EXPECT_FALSE(allows(
+      take(Source::kSandboxRuntime, R"({"network": {"allowedDomains": ["a.example.com"], "deniedDomains": ["x*y"]}})"),
+      "tls://a.example.com"));
+  EXPECT_FALSE(
+      allows(take(Source::kSandboxRuntime, R"({"network": {"allowedDomains": ["*"]}})"), "tls://a.example.com"));
 }
 
 TEST(ImportSandboxRuntime, LeavesOutWhatDoesNotLoadHere) {
-  auto out = take(Source::kSandboxRuntime, R"({"network": {"allowedDomains": ["*.com", "a.example.com", "169.254.169.254"]}})");
+  auto out = take(Source::kSandboxRuntime,
+                  R"({"network": {"allowedDomains": ["*.com", "a.example.com", "169.254.169.254"]}})");
   EXPECT_TRUE(allows(out, "tls://a.example.com"));
   EXPECT_FALSE(allows(out, "tls://b.com"));
   EXPECT_GE(count(said(out), "left out"), 2u) << said(out);
@@ -177,14 +187,18 @@ TEST(ImportSquid, CarriesLinesThatAllowNames) {
 }
 
 TEST(ImportSquid, StopsAtADenialThatItDoesNotUnderstand) {
-  auto out = take(Source::kSquid, "acl good dstdomain a.example.com\nacl late dstdomain b.example.com\nacl night time 22:00-23:00\nhttp_access allow good\nhttp_access deny night\nhttp_access allow late\n");
+  auto out = take(Source::kSquid,
+                  "acl good dstdomain a.example.com\nacl late dstdomain b.example.com\nacl night time "
+                  "22:00-23:00\nhttp_access allow good\nhttp_access deny night\nhttp_access allow late\n");
   EXPECT_TRUE(allows(out, "tls://a.example.com"));
   EXPECT_FALSE(allows(out, "tls://b.example.com"));
   EXPECT_EQ(count(said(out), "warning"), 2u) << said(out);
 }
 
 TEST(ImportSquid, NeedsEveryAclOfALine) {
-  auto out = take(Source::kSquid, "acl good dstdomain a.example.com\nacl web port 80\nacl me src 10.0.0.1\nhttp_access allow good web\nhttp_access allow good me\nhttp_access allow !good\n");
+  auto out = take(Source::kSquid,
+                  "acl good dstdomain a.example.com\nacl web port 80\nacl me src 10.0.0.1\nhttp_access allow good "
+                  "web\nhttp_access allow good me\nhttp_access allow !good\n");
   EXPECT_TRUE(allows(out, "GET http://a.example.com/"));
   EXPECT_FALSE(allows(out, "tls://a.example.com"));
 }

@@ -27,7 +27,8 @@ bool ImportedHost::covers(const ImportedHost& other) const {
 
 std::optional<ImportedHost> imported_host(std::string_view text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   if (out.ends_with('.')) out.pop_back();
   if (out == "*") return ImportedHost{out};
   std::string_view name = out;
@@ -57,7 +58,9 @@ void ImportedRules::allow(const ImportedHost& host, std::uint32_t port, Position
   if (!again) rules_.push_back(std::move(rule));
 }
 
-void ImportedRules::deny(const ImportedHost& host, std::uint32_t port, Position at) { denials_.push_back({host, port, at}); }
+void ImportedRules::deny(const ImportedHost& host, std::uint32_t port, Position at) {
+  denials_.push_back({host, port, at});
+}
 
 // A denial that lies over an allow rule takes it away; one that lies inside it becomes a rule.
 void ImportedRules::apply_denials() {
@@ -72,27 +75,31 @@ void ImportedRules::apply_denials() {
     });
     for (auto port : ports) {
       Rule rule{false, denial.host, port, denial.at};
-      bool again = std::ranges::any_of(made, [&](const Rule& r) { return r.port == port && r.host.covers(denial.host); });
+      bool again =
+          std::ranges::any_of(made, [&](const Rule& r) { return r.port == port && r.host.covers(denial.host); });
       if (!again) made.push_back(std::move(rule));
     }
   }
   rules_.insert(rules_.begin(), made.begin(), made.end());
 }
 
-std::string ImportedRules::text(const ImportWishes& wishes, const std::vector<std::string>& head, std::vector<std::size_t>& lines) const {
+std::string ImportedRules::text(const ImportWishes& wishes, const std::vector<std::string>& head,
+                                std::vector<std::size_t>& lines) const {
   std::string out;
   std::size_t line = 1;
   for (const auto& comment : head) out += "# " + escape_text(comment, 300) + "\n", ++line;
   out += "policy: " + scalar_text(wishes.name, Within::kBlock) + "/1\nrules:\n";
   line += 2;
   for (const Rule& rule : rules_) {
-    out += std::string("  - ") + (rule.allow ? "allow: " : "deny: ") + scalar_text(rule.destination(), Within::kBlock) + "\n";
+    out += std::string("  - ") + (rule.allow ? "allow: " : "deny: ") + scalar_text(rule.destination(), Within::kBlock) +
+           "\n";
     lines.push_back(line++);
   }
   return out;
 }
 
-// Takes out a rule that does not load. A denial takes with it what it would have denied. False: it was a denial that another covers.
+// Takes out a rule that does not load. A denial takes with it what it would have denied. False: it was a denial that
+// another covers.
 bool ImportedRules::drop(std::size_t index, const std::string& message) {
   Rule rule = rules_[index];
   rules_.erase(rules_.begin() + static_cast<std::ptrdiff_t>(index));
@@ -100,7 +107,9 @@ bool ImportedRules::drop(std::size_t index, const std::string& message) {
   if (idle) return false;
   reporter_.warning(rule.at, "left out: " + message, rule.destination(), "by hand what is meant");
   if (!rule.allow)
-    std::erase_if(rules_, [&](const Rule& other) { return other.allow && other.port == rule.port && other.host.overlaps(rule.host); });
+    std::erase_if(rules_, [&](const Rule& other) {
+      return other.allow && other.port == rule.port && other.host.overlaps(rule.host);
+    });
   return true;
 }
 

@@ -17,8 +17,8 @@ struct ImportedHost {
   bool is_address() const;
 };
 
-// Lower-case, without a dot at the end; what is no host pattern here gives nothing. The kinds of other tools are turned into ours
-// by their readers.
+// Lower-case, without a dot at the end; what is no host pattern here gives nothing. The kinds of other tools are turned
+// into ours by their readers.
 std::optional<ImportedHost> imported_host(std::string_view text);
 
 class ImportedRules {
@@ -51,7 +51,8 @@ class ImportedRules {
     bool meets(const Rule& rule) const { return (port == 0 || port == rule.port) && host.overlaps(rule.host); }
   };
   void apply_denials();
-  std::string text(const ImportWishes& wishes, const std::vector<std::string>& head, std::vector<std::size_t>& lines) const;
+  std::string text(const ImportWishes& wishes, const std::vector<std::string>& head,
+                   std::vector<std::size_t>& lines) const;
   bool drop(std::size_t rule, const std::string& message);
 
   std::string file_;

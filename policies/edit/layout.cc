@@ -62,7 +62,8 @@ class Layout {
 
   // Ends a line, with the comment that stood behind it.
   void end_line() {
-    if (next_ < comments_.all.size() && !comments_.all[next_].own_line && comments_.all[next_].at.line <= current_.line) {
+    if (next_ < comments_.all.size() && !comments_.all[next_].own_line &&
+        comments_.all[next_].at.line <= current_.line) {
       out_ += "  " + comments_.all[next_++].text;
     }
     out_ += '\n';
@@ -70,14 +71,16 @@ class Layout {
 
   bool has_comment_inside(const YamlNode& node) const {
     auto last = last_start(node);
-    return std::ranges::any_of(comments_.all, [&](const Comment& c) { return before(node.at, c.at) && before(c.at, last); });
+    return std::ranges::any_of(comments_.all,
+                               [&](const Comment& c) { return before(node.at, c.at) && before(c.at, last); });
   }
 
   static std::string flow(const YamlNode& node) {
     if (node.is_scalar()) return node.is_empty() ? "" : scalar_text(node.text, Within::kFlow);
     std::string out;
     for (const auto& item : node.items) out += (out.empty() ? "" : ", ") + flow(item);
-    for (const auto& entry : node.entries) out += (out.empty() ? "" : ", ") + scalar_text(entry.key, Within::kFlow) + ": " + flow(entry.value);
+    for (const auto& entry : node.entries)
+      out += (out.empty() ? "" : ", ") + scalar_text(entry.key, Within::kFlow) + ": " + flow(entry.value);
     return node.is_list() ? "[" + out + "]" : "{" + out + "}";
   }
 
@@ -107,7 +110,8 @@ class Layout {
     bool block = top && std::ranges::find(kAlwaysBlock, std::string_view(entry.key)) != std::end(kAlwaysBlock);
     bool empty = node.items.empty() && node.entries.empty();
     if (node.is_scalar() || empty || (!block && in_one_line(node, indent + key.size() + 1))) {
-      std::string value = node.is_scalar() ? (node.is_empty() ? "" : scalar_text(node.text, Within::kBlock)) : flow(node);
+      std::string value =
+          node.is_scalar() ? (node.is_empty() ? "" : scalar_text(node.text, Within::kBlock)) : flow(node);
       if (!value.empty()) out_ += " " + value;
       pass(node);
       return end_line();
@@ -134,14 +138,18 @@ class Layout {
         }
         continue;
       }
-      out_ += item.is_map() ? single(item) : item.is_scalar() && !item.is_empty() ? scalar_text(item.text, Within::kBlock) : flow(item);
+      out_ += item.is_map()                          ? single(item)
+              : item.is_scalar() && !item.is_empty() ? scalar_text(item.text, Within::kBlock)
+                                                     : flow(item);
       pass(item);
       end_line();
     }
   }
 
   // "- pypi/1: {mirror: m.example}": one key with a small map.
-  static bool is_single(const YamlNode& item) { return item.entries.size() == 1 && item.entries.front().value.is_map() && is_small(item.entries.front().value); }
+  static bool is_single(const YamlNode& item) {
+    return item.entries.size() == 1 && item.entries.front().value.is_map() && is_small(item.entries.front().value);
+  }
   static std::string single(const YamlNode& item) {
     if (item.entries.empty()) return "{}";
     return scalar_text(item.entries.front().key, Within::kBlock) + ": " + flow(item.entries.front().value);
@@ -162,7 +170,9 @@ std::string lay_out(const YamlNode& root, const Comments& comments) { return Lay
 bool same_tree(const YamlNode& a, const YamlNode& b) {
   if (a.kind != b.kind || a.text != b.text || a.is_empty() != b.is_empty()) return false;
   return std::ranges::equal(a.items, b.items, same_tree) &&
-         std::ranges::equal(a.entries, b.entries, [](const YamlEntry& x, const YamlEntry& y) { return x.key == y.key && same_tree(x.value, y.value); });
+         std::ranges::equal(a.entries, b.entries, [](const YamlEntry& x, const YamlEntry& y) {
+           return x.key == y.key && same_tree(x.value, y.value);
+         });
 }
 
 }  // namespace sallyport::policy::edit

@@ -8,7 +8,8 @@ namespace sallyport::policy::edit {
 
 enum class Within : bool { kBlock, kFlow };
 
-// Plain where YAML reads it as it stands, else in single quotes, and in double quotes where it holds what only those can.
+// Plain where YAML reads it as it stands, else in single quotes, and in double quotes where it holds what only those
+// can.
 std::string scalar_text(std::string_view value, Within within);
 
 }  // namespace sallyport::policy::edit

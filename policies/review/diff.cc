@@ -79,8 +79,8 @@ class Comparing {
     }
     auto classes = path_classes(exact, loose);
     if (!classes.complete)
-      out_.undecided.push_back("the " + std::to_string(exact.size() + loose.size()) + " path rules for " + host.authority(port) +
-                               " are too many or too entangled to compare in full");
+      out_.undecided.push_back("the " + std::to_string(exact.size() + loose.size()) + " path rules for " +
+                               host.authority(port) + " are too many or too entangled to compare in full");
     auto methods = methods_of(at_a, at_b);
     for (const std::string& path : classes.paths)
       for (auto method : methods) compare_kind({host, port, path, method, methods, at_a, at_b});
@@ -132,13 +132,17 @@ class Comparing {
     for (const auto& now : allowing(kind.at_b, false, path, kind.method)) {
       if (!some && is_denied(inquiry)) return;
       bool covered = covers(before, now) && (a_.ceiling() == nullptr || covers(above, now));
-      std::string where = now.rule->id + " in line " + std::to_string(now.rule->line) + ", " + std::string(kind.method) + " " + kind.path;
+      std::string where = now.rule->id + " in line " + std::to_string(now.rule->line) + ", " +
+                          std::string(kind.method) + " " + kind.path;
       if (!covered) {
-        undecided("no request was found that only the new one allows, and it could not be shown that there is none: rule " + where);
+        undecided(
+            "no request was found that only the new one allows, and it could not be shown that there is none: rule " +
+            where);
         return;
       }
       for (const auto& then : before)
-        if (may_exceed(now.rule->limits, then.rule->limits) && !are_disjoint(now.terms->request.get(), then.terms->request.get()) &&
+        if (may_exceed(now.rule->limits, then.rule->limits) &&
+            !are_disjoint(now.terms->request.get(), then.terms->request.get()) &&
             !pairs_.contains({then.rule->index, now.rule->index}))
           undecided("whether requests of rule " + then.rule->id + " now have the other limits of rule " + where);
     }
@@ -151,9 +155,11 @@ class Comparing {
   }
 
   static bool covers(const std::vector<HostView::Entry>& before, const HostView::Entry& now) {
-    bool one = std::ranges::any_of(before, [&](const auto& then) { return does_cover(then.terms->request.get(), now.terms->request.get()); });
+    bool one = std::ranges::any_of(
+        before, [&](const auto& then) { return does_cover(then.terms->request.get(), now.terms->request.get()); });
     // Whichever of them comes first, it takes the same overriding methods.
-    return one && std::ranges::all_of(before, [&](const auto& then) { return then.terms->methods.holds(now.terms->methods); });
+    return one &&
+           std::ranges::all_of(before, [&](const auto& then) { return then.terms->methods.holds(now.terms->methods); });
   }
 
   void undecided(std::string what) {
@@ -195,12 +201,13 @@ class Comparing {
     auto& list = wider ? out_.wider : out_.narrower;
     if (list.size() >= kMostChanges) return;
     std::string now = wider ? "answered with its true addresses now" : "no longer answered with its true addresses";
-    list.push_back({"the name " + inquiry.target.text() + " is " + now, inquiry, summary(ask(a_, inquiry)), summary(ask(b_, inquiry))});
+    list.push_back({"the name " + inquiry.target.text() + " is " + now, inquiry, summary(ask(a_, inquiry)),
+                    summary(ask(b_, inquiry))});
   }
 
   // One change for each rule that allows, with its plainest witness.
-  void told(std::vector<Change>& list, std::size_t& untold, std::map<std::uint32_t, std::size_t>& by, const CompiledPolicy& allowing,
-            const Inquiry& inquiry, const Answer& said_a, const Answer& said_b) {
+  void told(std::vector<Change>& list, std::size_t& untold, std::map<std::uint32_t, std::size_t>& by,
+            const CompiledPolicy& allowing, const Inquiry& inquiry, const Answer& said_a, const Answer& said_b) {
     const Answer& allowed = said_a.allowed() ? said_a : said_b;
     auto [known, fresh] = by.emplace(allowed.rule->index, list.size());
     if (!fresh) {
@@ -218,7 +225,8 @@ class Comparing {
       return;
     }
     const Rule& rule = allowing.rules()[allowed.rule->index];
-    std::string what = "rule " + rule.id + " in line " + std::to_string(rule.line) + ", allow: " + escape_text(rule.text, 300);
+    std::string what =
+        "rule " + rule.id + " in line " + std::to_string(rule.line) + ", allow: " + escape_text(rule.text, 300);
     list.push_back({std::move(what), inquiry, summary(said_a), summary(said_b)});
   }
 
@@ -235,7 +243,7 @@ class Comparing {
   const CompiledPolicy& b_;
   RulePairs pairs_;
   std::map<std::uint32_t, std::size_t> wider_by_, narrower_by_;  // to places in the lists
-  std::size_t wider_seen_ = 0;  // inquiries that only the new one allows
+  std::size_t wider_seen_ = 0;                                   // inquiries that only the new one allows
   Diff out_;
 };
 

@@ -1,8 +1,8 @@
 // diff: what a second policy allows that the first does not, and the other way round. Of what is allowed, not of texts.
 //
-// Sound in one direction: where it finds nothing wider and nothing undecided, no name, connection or request whatever is
-// allowed by `b` and denied by `a`, and none may use more. Every difference that it tells has a witness, which both policies
-// were asked about. What it cannot decide it says, and that counts as wider. Pure; borrows from both policies.
+// Sound in one direction: where it finds nothing wider and nothing undecided, no name, connection or request whatever
+// is allowed by `b` and denied by `a`, and none may use more. Every difference that it tells has a witness, which both
+// policies were asked about. What it cannot decide it says, and that counts as wider. Pure; borrows from both policies.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,8 @@ namespace sallyport::policy::review {
 
 struct Change {
   std::string what;  // one line, safe for a terminal
-  // What both were asked, where one request shows the difference: allowed by one and not the other, or with other limits.
+  // What both were asked, where one request shows the difference: allowed by one and not the other, or with other
+  // limits.
   std::optional<Inquiry> witness;
   std::string said_a, said_b;  // summaries of the answers to the witness
 };

@@ -62,8 +62,9 @@ void add(std::vector<Change>& list, std::size_t& untold, Change change) {
 }
 
 // Where the successors of a rule of `from` may use more than that rule. `forward`: from a to b.
-void exceeding(const CompiledPolicy& from, const CompiledPolicy& to, const std::map<std::uint32_t, Successors>& successors,
-               bool forward, std::vector<Change>& list, std::size_t& untold) {
+void exceeding(const CompiledPolicy& from, const CompiledPolicy& to,
+               const std::map<std::uint32_t, Successors>& successors, bool forward, std::vector<Change>& list,
+               std::size_t& untold) {
   for (const auto& [index, next] : successors) {
     const Rule& rule = from.rules()[index];
     for (const Kind& kind : kKinds) {
@@ -75,17 +76,24 @@ void exceeding(const CompiledPolicy& from, const CompiledPolicy& to, const std::
         if (i == 4) of += " and others";
       }
       if (!exceeds(sum, limit)) continue;
-      std::string here = text_of(limit, kind) + " by rule " + line_of(rule), there = text_of(sum, kind) + " by rule " + of;
+      std::string here = text_of(limit, kind) + " by rule " + line_of(rule),
+                  there = text_of(sum, kind) + " by rule " + of;
       if (next.rules.size() > 1) there += " together";
-      std::string what = std::string(kind.name) + ": " + (forward ? here : there) + " before, " + (forward ? there : here) + " now";
-      add(list, untold, {std::move(what), *next.witness, summary(ask(forward ? from : to, *next.witness)), summary(ask(forward ? to : from, *next.witness))});
+      std::string what =
+          std::string(kind.name) + ": " + (forward ? here : there) + " before, " + (forward ? there : here) + " now";
+      add(list, untold,
+          {std::move(what), *next.witness, summary(ask(forward ? from : to, *next.witness)),
+           summary(ask(forward ? to : from, *next.witness))});
     }
   }
 }
 
 void compare(std::string_view name, const Amount& a, const Amount& b, std::string (*text)(std::uint64_t), Diff& out) {
   auto shown = [&](const Amount& amount) { return amount ? text(*amount) : "not limited"; };
-  Change change{"budget of the task, " + std::string(name) + ": " + shown(a) + " before, " + shown(b) + " now", std::nullopt, {}, {}};
+  Change change{"budget of the task, " + std::string(name) + ": " + shown(a) + " before, " + shown(b) + " now",
+                std::nullopt,
+                {},
+                {}};
   if (exceeds(b, a)) out.wider.push_back(change);
   if (exceeds(a, b)) out.narrower.push_back(change);
 }
@@ -96,8 +104,9 @@ void diff_ech(const CompiledPolicy& a, const CompiledPolicy& b, const RulePairs&
     const Rule& after = b.rules()[pair.second];
     if (before.ech == after.ech) continue;
     bool wider = after.ech == Ech::kAllow;
-    Change change{std::string("ech: a greeting that hides its server's name is ") + (wider ? "refused by rule " : "allowed by rule ") + line_of(before) +
-                      " before, " + (wider ? "allowed by rule " : "refused by rule ") + line_of(after) + " now",
+    Change change{std::string("ech: a greeting that hides its server's name is ") +
+                      (wider ? "refused by rule " : "allowed by rule ") + line_of(before) + " before, " +
+                      (wider ? "allowed by rule " : "refused by rule ") + line_of(after) + " now",
                   witness, summary(ask(a, witness)), summary(ask(b, witness))};
     add(wider ? out.wider : out.narrower, wider ? out.wider_untold : out.narrower_untold, std::move(change));
   }

@@ -40,45 +40,57 @@ void expect_wider(const std::vector<std::string>& a, const std::vector<std::stri
 }
 
 TEST(Diff, SeesNoDifferenceInOrderAndWording) {
-  expect_same({"allow: tls://a.test", "allow: GET http://b.test/x"}, {"allow: GET http://b.test:80/x", "allow: tls://a.test:443"});
+  expect_same({"allow: tls://a.test", "allow: GET http://b.test/x"},
+              {"allow: GET http://b.test:80/x", "allow: tls://a.test:443"});
   expect_same({"allow: GET,HEAD http://b.test/x"}, {"allow: HEAD,GET http://b.test/x"});
-  expect_same({"allow: http://b.test/**", "deny: http://b.test/a/**"}, {"deny: http://b.test/a/**", "allow: http://b.test/**"});
+  expect_same({"allow: http://b.test/**", "deny: http://b.test/a/**"},
+              {"deny: http://b.test/a/**", "allow: http://b.test/**"});
 }
 
 TEST(Diff, FindsTheRequestThatPasses) {
   expect_wider({"allow: tls://a.test"}, {"allow: tls://a.test", "allow: tls://b.test"}, "tls://b.test:443");
   expect_wider({"allow: GET http://a.test/v1/*"}, {"allow: GET http://a.test/v1/**"}, "GET http://a.test/v1/");
   expect_wider({"allow: GET http://a.test/**"}, {"allow: GET,POST http://a.test/**"}, "POST http://a.test/");
-  expect_wider({"allow: http://a.test/**", "deny: http://a.test/x/**"}, {"allow: http://a.test/**"}, "GET http://a.test/x");
+  expect_wider({"allow: http://a.test/**", "deny: http://a.test/x/**"}, {"allow: http://a.test/**"},
+               "GET http://a.test/x");
   expect_wider({"allow: tls://a.test"}, {"allow: tcp://a.test:443"}, "tcp://a.test:443");
 }
 
 TEST(Diff, LooksBelowWildcards) {
-  expect_wider({"allow: tls://*.a.test", "deny: tls://*.x.a.test"}, {"allow: tls://*.a.test"}, "tls://any.x.a.test:443");
+  expect_wider({"allow: tls://*.a.test", "deny: tls://*.x.a.test"}, {"allow: tls://*.a.test"},
+               "tls://any.x.a.test:443");
   expect_wider({"allow: tls://b.a.test"}, {"allow: tls://*.a.test"}, "tls://any.a.test:443");
   expect_same({"allow: tls://*.a.test"}, {"deny: tls://a.test", "allow: tls://*.a.test"});
 }
 
 TEST(Diff, CountsAnotherMethodInAFieldAsADifference) {
   // With one rule for both methods a POST may say that it is a GET.
-  auto difference = between({"allow: GET http://a.test/**", "allow: POST http://a.test/**"}, {"allow: GET,POST http://a.test/**"});
+  auto difference =
+      between({"allow: GET http://a.test/**", "allow: POST http://a.test/**"}, {"allow: GET,POST http://a.test/**"});
   ASSERT_EQ(difference.wider.size(), 1u);
   EXPECT_NE(difference.wider[0].witness->text().find("X-HTTP-Method-Override"), std::string::npos);
 }
 
 TEST(Diff, ComparesLimitsOfWhatBothAllow) {
-  auto difference = between({"{allow: 'http://a.test/**', limits: {requests: 10}}"}, {"{allow: 'http://a.test/**', limits: {requests: 20}}"});
+  auto difference = between({"{allow: 'http://a.test/**', limits: {requests: 10}}"},
+                            {"{allow: 'http://a.test/**', limits: {requests: 20}}"});
   ASSERT_EQ(difference.wider.size(), 1u);
   EXPECT_EQ(difference.wider[0].what, "requests: 10 by rule rule-1 (line 3) before, 20 by rule rule-1 (line 3) now");
-  EXPECT_TRUE(between({"{allow: 'http://a.test/**', limits: {requests: 20}}"}, {"{allow: 'http://a.test/**', limits: {requests: 10}}"}).narrower.size() == 1);
-  EXPECT_TRUE(between({"{allow: 'http://a.test/**', limits: {requests: 20}}"}, {"{allow: 'http://a.test/**', limits: {requests: 20}}"}).is_same());
+  EXPECT_TRUE(between({"{allow: 'http://a.test/**', limits: {requests: 20}}"},
+                      {"{allow: 'http://a.test/**', limits: {requests: 10}}"})
+                  .narrower.size() == 1);
+  EXPECT_TRUE(between({"{allow: 'http://a.test/**', limits: {requests: 20}}"},
+                      {"{allow: 'http://a.test/**', limits: {requests: 20}}"})
+                  .is_same());
 }
 
 TEST(Diff, AddsUpTheLimitsOfRulesThatWereSplit) {
   auto difference = between({"{allow: 'http://a.test/**', limits: {requests: 10}}"},
-                            {"{allow: 'GET http://a.test/**', limits: {requests: 10}}", "{allow: 'http://a.test/**', limits: {requests: 10}}"});
+                            {"{allow: 'GET http://a.test/**', limits: {requests: 10}}",
+                             "{allow: 'http://a.test/**', limits: {requests: 10}}"});
   bool told = false;
-  for (const auto& change : difference.wider) told = told || change.what.find("20 by rule rule-1 (line 3), rule-2 (line 4) together") != std::string::npos;
+  for (const auto& change : difference.wider)
+    told = told || change.what.find("20 by rule rule-1 (line 3), rule-2 (line 4) together") != std::string::npos;
   EXPECT_TRUE(told) << render(difference, "a", "b");
 }
 
@@ -91,7 +103,8 @@ TEST(Diff, ComparesBudgets) {
 }
 
 TEST(Diff, LooksAtQueriesAndBodies) {
-  std::string open = "allow: GET http://a.test/p", narrow = "{allow: 'GET http://a.test/p', query: {page: {regex: '[0-9]{1,4}'}}}";
+  std::string open = "allow: GET http://a.test/p",
+              narrow = "{allow: 'GET http://a.test/p', query: {page: {regex: '[0-9]{1,4}'}}}";
   auto wider = between({narrow}, {open});
   EXPECT_FALSE(wider.wider.empty());
   auto narrower = between({open}, {narrow});
@@ -107,7 +120,8 @@ TEST(Diff, LooksAtQueriesAndBodies) {
 }
 
 TEST(Diff, SaysWhatItCannotDecide) {
-  auto difference = between({"{allow: 'GET http://a.test/p', query: {page: {regex: '[q-z]{7,9}'}}}"}, {"{allow: 'GET http://a.test/p', query: {page: {regex: '[q-z]{7,8}'}}}"});
+  auto difference = between({"{allow: 'GET http://a.test/p', query: {page: {regex: '[q-z]{7,9}'}}}"},
+                            {"{allow: 'GET http://a.test/p', query: {page: {regex: '[q-z]{7,8}'}}}"});
   EXPECT_TRUE(difference.is_wider());
   EXPECT_FALSE(difference.undecided.empty());
 }
@@ -144,7 +158,8 @@ class Dice {
       std::string path;
       for (std::size_t n = below(3); n > 0; --n) path += "/" + of({"a", "b", "*", "a*", "**"});
       if (path.find("**/**") != std::string::npos) path = "/**";
-      std::string text = of({"", "", "GET ", "GET,POST ", "POST,PUT "}) + "http://" + host + (one_in(3) ? ":81" : "") + (path.empty() ? of({"/", "/**"}) : path);
+      std::string text = of({"", "", "GET ", "GET,POST ", "POST,PUT "}) + "http://" + host + (one_in(3) ? ":81" : "") +
+                         (path.empty() ? of({"/", "/**"}) : path);
       return limited(action, text, true);
     }
     bool tls = one_in(2) && host[0] != '1';
@@ -176,9 +191,11 @@ std::vector<Inquiry> world() {
     auto target = Target::parse(host).value();
     if (!target.is_literal()) out.push_back({Inquiry::Kind::kName, target});
     for (auto port : {Port::of(80), Port::of(81), Port::of(443)}) {
-      for (auto kind : {Inquiry::Kind::kTls, Inquiry::Kind::kTcp, Inquiry::Kind::kConnect}) out.push_back({kind, target, port});
+      for (auto kind : {Inquiry::Kind::kTls, Inquiry::Kind::kTcp, Inquiry::Kind::kConnect})
+        out.push_back({kind, target, port});
       for (const char* method : {"GET", "POST", "PUT", "DELETE"})
-        for (const char* path : {"/", "/a", "/b", "/ab", "/q", "/a/", "/a/b", "/a/a", "/ab/a", "/q/b/a", "/a/b/", "/a;", "/%61b", "/a?_method=PUT"})
+        for (const char* path : {"/", "/a", "/b", "/ab", "/q", "/a/", "/a/b", "/a/a", "/ab/a", "/q/b/a", "/a/b/", "/a;",
+                                 "/%61b", "/a?_method=PUT"})
           for (const char* other : {"", "GET", "PUT"}) {
             Inquiry inquiry{Inquiry::Kind::kHttp, target, port};
             inquiry.method = method;
@@ -199,8 +216,10 @@ TEST(DiffProperty, NothingPassesThatWasNotTold) {
     std::vector<std::string> first, second;
     for (std::size_t n = dice.below(5) + 1; n > 0; --n) first.push_back(dice.rule());
     second = first;
-    if (dice.one_in(2) && second.size() > 1) second.erase(second.begin() + static_cast<std::ptrdiff_t>(dice.below(second.size())));
-    for (std::size_t n = dice.below(3); n > 0; --n) second.insert(second.begin() + static_cast<std::ptrdiff_t>(dice.below(second.size() + 1)), dice.rule());
+    if (dice.one_in(2) && second.size() > 1)
+      second.erase(second.begin() + static_cast<std::ptrdiff_t>(dice.below(second.size())));
+    for (std::size_t n = dice.below(3); n > 0; --n)
+      second.insert(second.begin() + static_cast<std::ptrdiff_t>(dice.below(second.size() + 1)), dice.rule());
     auto a = settle(first), b = settle(second);
     auto difference = diff(*a, *b);
     ASSERT_TRUE(difference.undecided.empty());
@@ -214,7 +233,8 @@ TEST(DiffProperty, NothingPassesThatWasNotTold) {
     for (const Inquiry& inquiry : everything) {
       bool in_a = ask(*a, inquiry).allowed(), in_b = ask(*b, inquiry).allowed();
       if (in_b && !in_a)
-        ASSERT_TRUE(difference.is_wider()) << inquiry.text() << "\n" << ::testing::PrintToString(first) << ::testing::PrintToString(second);
+        ASSERT_TRUE(difference.is_wider()) << inquiry.text() << "\n"
+                                           << ::testing::PrintToString(first) << ::testing::PrintToString(second);
       if (in_a && !in_b) ASSERT_TRUE(narrower) << inquiry.text();
     }
   }

@@ -36,7 +36,8 @@ std::string outdone(const Rule& rule, const Explanation& explanation) {
   }
 }
 
-RuleNote note_of(const CompiledPolicy& policy, const Rule& rule, const Inquiry& inquiry, const Explanation& explanation) {
+RuleNote note_of(const CompiledPolicy& policy, const Rule& rule, const Inquiry& inquiry,
+                 const Explanation& explanation) {
   RuleNote note{&rule, why_not(policy.index().terms(rule.index), rule.action, inquiry), {}};
   note.said = note.miss.term == Term::kNone ? outdone(rule, explanation) : note.miss.why;
   return note;
@@ -50,7 +51,9 @@ std::string ceiling_text(const CompiledPolicy& policy, const Answer& answer) {
   if (answer.allowed()) return out + " allows it too";
   if (!answer.ceiling_reason) return {};
   out += " does not: " + std::string(to_string(*answer.ceiling_reason));
-  if (answer.ceiling_rule) out += ", by its rule " + std::string(answer.ceiling_rule->id) + " in line " + std::to_string(answer.ceiling_rule->line);
+  if (answer.ceiling_rule)
+    out += ", by its rule " + std::string(answer.ceiling_rule->id) + " in line " +
+           std::to_string(answer.ceiling_rule->line);
   return out;
 }
 
@@ -77,22 +80,28 @@ void gather(Explanation& out, const CompiledPolicy& policy, const Inquiry& inqui
 void add_notes(Explanation& out, const Inquiry& inquiry) {
   out.notes = inquiry.notes;
   if (const HostName* name = inquiry.target.host()) {
-    if (is_own_name(*name)) out.notes.push_back("sallyport.internal is answered inside the task, whatever the policy says");
-    else if (is_never_resolved(*name)) out.notes.push_back("this name never leaves the machine (RFC 6761): no rule opens it");
+    if (is_own_name(*name))
+      out.notes.push_back("sallyport.internal is answered inside the task, whatever the policy says");
+    else if (is_never_resolved(*name))
+      out.notes.push_back("this name never leaves the machine (RFC 6761): no rule opens it");
   } else if (out.answer.allowed()) {
     out.notes.push_back(
-        "an address in a private, loopback or other special range is dialled only if the appliance's configuration permits it");
+        "an address in a private, loopback or other special range is dialled only if the appliance's configuration "
+        "permits it");
   }
   if (!out.answer.allowed()) return;
   if (inquiry.kind == Kind::kConnect && out.answer.treatment == Treatment::kHttp)
     out.notes.push_back("the connection is read as HTTP, and each request in it is decided for itself");
   if (out.answer.treatment == Treatment::kTlsTunnel || out.answer.treatment == Treatment::kTcpTunnel)
-    out.notes.push_back(out.answer.treatment == Treatment::kTlsTunnel
-                            ? "an opaque tunnel: host, port and the server's name in the greeting are enforced, requests are not read"
-                            : "an opaque tunnel: host and port are enforced, what it carries is not read");
+    out.notes.push_back(
+        out.answer.treatment == Treatment::kTlsTunnel
+            ? "an opaque tunnel: host, port and the server's name in the greeting are enforced, requests are not read"
+            : "an opaque tunnel: host and port are enforced, what it carries is not read");
   if (inquiry.kind == Kind::kName)
-    out.notes.push_back(out.answer.real_addresses ? "the name is answered with its true, checked addresses"
-                                                  : "the name is answered with an address of the task's own; nothing is looked up until it is used");
+    out.notes.push_back(
+        out.answer.real_addresses
+            ? "the name is answered with its true, checked addresses"
+            : "the name is answered with an address of the task's own; nothing is looked up until it is used");
 }
 
 std::string rule_line(const Rule& rule) {
@@ -118,8 +127,11 @@ bool one_rule_helps(const Answer& answer) {
 }
 
 std::string offer(const Answer& answer, const Inquiry& inquiry) {
-  bool instead = answer.reason == ReasonCode::kTunnelOnly || answer.reason == ReasonCode::kNotHttp || answer.reason == ReasonCode::kNotTls;
-  std::string out = instead && answer.nearest ? "in place of rule " + std::string(answer.nearest->id) + " this line would allow it" : "this line in rules: would allow it";
+  bool instead = answer.reason == ReasonCode::kTunnelOnly || answer.reason == ReasonCode::kNotHttp ||
+                 answer.reason == ReasonCode::kNotTls;
+  std::string out = instead && answer.nearest
+                        ? "in place of rule " + std::string(answer.nearest->id) + " this line would allow it"
+                        : "this line in rules: would allow it";
   if (inquiry.request && inquiry.request->has_query) out += " whatever the query";
   return out + ", and nothing else:\n  ";
 }
@@ -160,8 +172,8 @@ std::string render(const Explanation& e, const CompiledPolicy& policy, const Inq
   out += "\n";
   if (!e.answer.allowed()) out += "  " + std::string(describe(e.answer.reason)) + "\n";
   if (e.decided != nullptr)
-    out += "  by rule " + e.decided->id + ", " + escape_text(file, 200) + " line " + std::to_string(e.decided->line) + ": " +
-           rule_line(*e.decided) + "\n";
+    out += "  by rule " + e.decided->id + ", " + escape_text(file, 200) + " line " + std::to_string(e.decided->line) +
+           ": " + rule_line(*e.decided) + "\n";
   else if (e.answer.nearest)
     out += "  nearest rule " + std::string(e.answer.nearest->id) + ", " + escape_text(file, 200) + " line " +
            std::to_string(e.answer.nearest->line) + ": " + rule_line(policy.rules()[e.answer.nearest->index]) + "\n";

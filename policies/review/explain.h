@@ -1,7 +1,7 @@
 // explain: why a policy says what it says.
 //
-// Pure. Borrows from the policy, which must outlive the explanation. Cost grows with the number of rules: for people, not for
-// traffic.
+// Pure. Borrows from the policy, which must outlive the explanation. Cost grows with the number of rules: for people,
+// not for traffic.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// golden/: a policy, what it is asked, and to the letter what explain says; two policies and what diff says. To write the texts anew
-// after a message was changed on purpose, run with SALLYPORT_GOLDEN=write and read the difference.
+// golden/: a policy, what it is asked, and to the letter what explain says; two policies and what diff says. To write
+// the texts anew after a message was changed on purpose, run with SALLYPORT_GOLDEN=write and read the difference.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -45,7 +45,8 @@ TEST(ReviewGolden, Explain) {
   for (std::string line; std::getline(questions, line);) {
     auto inquiry = Inquiry::parse(line);
     ASSERT_TRUE(inquiry) << line << inquiry.error().detail;
-    said += "$ explain '" + line + "'\n" + render(explain(*shop, inquiry.value(), 3), *shop, inquiry.value(), "shop.yaml") + "\n";
+    said += "$ explain '" + line + "'\n" +
+            render(explain(*shop, inquiry.value(), 3), *shop, inquiry.value(), "shop.yaml") + "\n";
   }
   expect_golden("shop.explain.txt", said);
 }

@@ -20,7 +20,8 @@ auto invalid(const std::string& what) { return fail(ErrorKind::kInvalid, what); 
 
 std::string lower(Text text) {
   std::string out(text);
-  std::ranges::transform(out, out.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  std::ranges::transform(out, out.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   return out;
 }
 
@@ -35,7 +36,8 @@ Result<Authority> read_authority(Text text) {
   bool has_port = colon != text.npos && (!text.starts_with('[') || (colon > 0 && text[colon - 1] == ']'));
   Text host = has_port ? text.substr(0, colon) : text;
   auto target = Target::parse(host);
-  if (!target) return invalid("'" + escape_text(host, 80) + "' is neither a host name nor an address: " + target.error().detail);
+  if (!target)
+    return invalid("'" + escape_text(host, 80) + "' is neither a host name nor an address: " + target.error().detail);
   Authority out{std::move(target).value(), std::nullopt};
   if (!has_port) return out;
   auto port = Port::parse(text.substr(colon + 1));
@@ -58,12 +60,15 @@ class Reading {
       if (rest.empty() || rest.find(' ') != rest.npos || method.empty())
         return invalid("one method, one space, one destination: " + std::string(kForms));
     }
-    if (method.find("://") != method.npos) return invalid("something stands after the destination: " + std::string(kForms));
+    if (method.find("://") != method.npos)
+      return invalid("something stands after the destination: " + std::string(kForms));
     auto mark = rest.find("://");
     if (mark != rest.npos) return with_scheme(method, lower(rest.substr(0, mark)), rest.substr(mark + 3));
     if (lower(method) == "connect") return connect(rest);
     if (!method.empty() && record_type_of(method)) return lookup(method, rest);
-    if (!method.empty()) return invalid("the scheme is missing: write '" + escape_text(method, 32) + " http://" + escape_text(rest, 120) + "'");
+    if (!method.empty())
+      return invalid("the scheme is missing: write '" + escape_text(method, 32) + " http://" + escape_text(rest, 120) +
+                     "'");
     return bare(rest);
   }
 
@@ -73,17 +78,22 @@ class Reading {
     Text authority = rest.substr(0, end), path = rest.substr(end);
     if (lower(method) == "connect") return invalid("CONNECT has no scheme: write 'CONNECT host:port'");
     if (scheme == "http") return http(method, authority, path);
-    if (scheme == "dns") return path.empty() ? lookup(method, authority) : Result<Inquiry>(invalid("a lookup has no path: write dns://host"));
+    if (scheme == "dns")
+      return path.empty() ? lookup(method, authority)
+                          : Result<Inquiry>(invalid("a lookup has no path: write dns://host"));
     if (scheme == "https" || scheme == "wss") return inside_tls(method, scheme, authority, path);
-    if (scheme != "tls" && scheme != "tcp") return invalid("unknown scheme '" + escape_text(scheme, 32) + "://': " + std::string(kForms));
-    if (!method.empty() || !path.empty()) return invalid(scheme + ":// is a tunnel: nothing there has a method or a path");
+    if (scheme != "tls" && scheme != "tcp")
+      return invalid("unknown scheme '" + escape_text(scheme, 32) + "://': " + std::string(kForms));
+    if (!method.empty() || !path.empty())
+      return invalid(scheme + ":// is a tunnel: nothing there has a method or a path");
     return tunnel(scheme == "tls" ? Kind::kTls : Kind::kTcp, authority);
   }
 
   Result<Inquiry> lookup(Text type, Text name) {
     BOOST_OUTCOME_TRY(auto where, read_authority(name));
     if (where.port) return invalid("a lookup has no port: write dns://" + where.target.text());
-    if (where.target.is_literal()) return invalid("an address is not looked up: write tcp://" + escape_text(name, 60) + ":PORT");
+    if (where.target.is_literal())
+      return invalid("an address is not looked up: write tcp://" + escape_text(name, 60) + ":PORT");
     Inquiry inquiry{type.empty() ? Kind::kName : Kind::kRecord, std::move(where.target)};
     if (type.empty()) return inquiry;
     auto number = record_type_of(type);
@@ -94,7 +104,8 @@ class Reading {
 
   Result<Inquiry> tunnel(Kind kind, Text authority) {
     BOOST_OUTCOME_TRY(auto where, read_authority(authority));
-    if (!where.port && kind == Kind::kTcp) return invalid("a tcp:// destination has a port: write 'tcp://" + where.target.text() + ":PORT'");
+    if (!where.port && kind == Kind::kTcp)
+      return invalid("a tcp:// destination has a port: write 'tcp://" + where.target.text() + ":PORT'");
     return Inquiry{kind, std::move(where.target), where.port.value_or(Port::of(443))};
   }
 
@@ -108,15 +119,20 @@ class Reading {
 
   Result<Inquiry> http(Text method, Text authority, Text path) {
     BOOST_OUTCOME_TRY(auto where, read_authority(authority));
-    if (auto fragment = path.find('#'); fragment != path.npos) path = path.substr(0, fragment), notes_.push_back("a fragment ('#') never reaches a server and was left out");
+    if (auto fragment = path.find('#'); fragment != path.npos)
+      path = path.substr(0, fragment), notes_.push_back("a fragment ('#') never reaches a server and was left out");
     std::string origin_form(path);
     if (!path.starts_with('/')) origin_form.insert(0, "/");
     auto target = CanonicalTarget::parse(origin_form);
-    if (!target) return invalid("no server would be asked for this: " + target.error().detail + "; such a request is refused as malformed");
+    if (!target)
+      return invalid("no server would be asked for this: " + target.error().detail +
+                     "; such a request is refused as malformed");
     if (method.empty()) notes_.push_back("without a method: asked as GET");
     Inquiry inquiry{Kind::kHttp, std::move(where.target), where.port.value_or(Port::of(80))};
     inquiry.method = method.empty() ? "GET" : std::string(method);
-    if (auto upper = upper_of(method); upper != method) notes_.push_back("methods are case-sensitive: '" + escape_text(method, 32) + "' is not " + escape_text(upper, 32));
+    if (auto upper = upper_of(method); upper != method)
+      notes_.push_back("methods are case-sensitive: '" + escape_text(method, 32) + "' is not " +
+                       escape_text(upper, 32));
     if (target.value().path.text() != origin_form.substr(0, origin_form.find('?')))
       notes_.push_back("decided and sent in its canonical form");
     inquiry.request = std::move(target).value();
@@ -126,7 +142,8 @@ class Reading {
 
   static std::string upper_of(Text text) {
     std::string out(text);
-    std::ranges::transform(out, out.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
+    std::ranges::transform(out, out.begin(),
+                           [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
     return out;
   }
 
@@ -141,7 +158,9 @@ class Reading {
     if (rest.find('/') != rest.npos) return invalid("the scheme is missing: " + std::string(kForms));
     BOOST_OUTCOME_TRY(auto where, read_authority(rest));
     if (where.port) return Inquiry{Kind::kConnect, std::move(where.target), *where.port};
-    if (where.target.is_literal()) return invalid("an address is not looked up: write 'tcp://" + escape_text(rest, 60) + ":PORT' or 'GET http://" + escape_text(rest, 60) + "/'");
+    if (where.target.is_literal())
+      return invalid("an address is not looked up: write 'tcp://" + escape_text(rest, 60) + ":PORT' or 'GET http://" +
+                     escape_text(rest, 60) + "/'");
     return Inquiry{Kind::kName, std::move(where.target)};
   }
 
@@ -232,14 +251,16 @@ std::string Inquiry::text() const {
       break;
   }
   if (port == Port::of(80)) where.resize(where.size() - Text(":80").size());
-  std::string out = escape_text(method, 64) + " http://" + where + escape_text(request->wire(), 2 * CanonicalPath::kMaxLength);
+  std::string out =
+      escape_text(method, 64) + " http://" + where + escape_text(request->wire(), 2 * CanonicalPath::kMaxLength);
   if (!content_type.empty()) out += " (with a body of " + escape_text(content_type, 80) + ")";
   if (!override.empty()) out += " (with X-HTTP-Method-Override: " + escape_text(override, 64) + ")";
   return out;
 }
 
 Answer ask(const CompiledPolicy& policy, const Inquiry& inquiry) {
-  if (const HostName* name = inquiry.target.host(); name != nullptr && (is_never_resolved(*name) || is_own_name(*name))) {
+  if (const HostName* name = inquiry.target.host();
+      name != nullptr && (is_never_resolved(*name) || is_own_name(*name))) {
     Answer answer;
     answer.reason = policy.is_absent() ? ReasonCode::kNoPolicy : ReasonCode::kAddressRefused;
     return answer;
@@ -256,15 +277,16 @@ Answer ask(const CompiledPolicy& policy, const Inquiry& inquiry) {
 
 std::optional<std::string> rule_for(const Inquiry& inquiry) {
   if (inquiry.kind == Kind::kHttp)
-    return policy::rule_for(HttpRequest{inquiry.target, inquiry.port, inquiry.method, inquiry.request->path,
-                                        inquiry.request->query});
+    return policy::rule_for(
+        HttpRequest{inquiry.target, inquiry.port, inquiry.method, inquiry.request->path, inquiry.request->query});
   if (inquiry.kind == Kind::kRecord) return std::nullopt;
   if (inquiry.kind == Kind::kName) return policy::rule_for(ConnectionRequest{inquiry.target, Port::of(443)});
   auto line = policy::rule_for(ConnectionRequest{inquiry.target, inquiry.port});
   if (!line || line->starts_with("- allow: tcp://")) return line;
   if (inquiry.kind == Kind::kTcp) return "- allow: tcp://" + inquiry.target.authority(inquiry.port);
   // On port 80 a bare connection is taken for HTTP; this one was said to be TLS.
-  if (inquiry.kind == Kind::kTls && line->starts_with("- allow: http://")) return "- allow: tls://" + inquiry.target.authority(inquiry.port);
+  if (inquiry.kind == Kind::kTls && line->starts_with("- allow: http://"))
+    return "- allow: tls://" + inquiry.target.authority(inquiry.port);
   return line;
 }
 

@@ -8,8 +8,8 @@
 //   api.example                          a lookup of its addresses (also dns://api.example)
 //   TXT dns://api.example                a lookup of other records
 //
-// Wider than policy::Question, which `tests:` write: it also knows what a client asks its proxy for, and fields that would
-// have a server read another method.
+// Wider than policy::Question, which `tests:` write: it also knows what a client asks its proxy for, and fields that
+// would have a server read another method.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct Inquiry {
 
   Kind kind;
   Target target;
-  Port port = Port::of(1);                  // meaningless for lookups
-  std::string method = {};                  // of kHttp; may be one that nobody knows
+  Port port = Port::of(1);                      // meaningless for lookups
+  std::string method = {};                      // of kHttp; may be one that nobody knows
   std::optional<CanonicalTarget> request = {};  // of kHttp
   // Of kHttp: the type of the body that is sent; empty: no body.
   std::string content_type = {};
@@ -58,8 +58,8 @@ struct Answer : Verdict {
   bool real_addresses = false;
 };
 
-// What comes of it at the proxy, as far as the policy decides: a tunnel that is asked for where only requests are read is
-// refused, though decide_connection allows the connection. Borrows its RuleRefs from `policy`.
+// What comes of it at the proxy, as far as the policy decides: a tunnel that is asked for where only requests are read
+// is refused, though decide_connection allows the connection. Borrows its RuleRefs from `policy`.
 Answer ask(const CompiledPolicy& policy, const Inquiry& inquiry);
 
 // The rule line that would allow it and nothing else; see rule_for in policies/engine/advice.h.

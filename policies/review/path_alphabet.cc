@@ -9,12 +9,14 @@ namespace {
 constexpr std::uint8_t kEncodedPercent = 0x04;  // see loosened() of policies/engine/path_pattern.h
 
 bool is_unreserved(std::uint8_t c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_' ||
-         c == '~';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+         c == '_' || c == '~';
 }
 
 bool stands_raw(std::uint8_t c) {
-  return is_unreserved(c) || (c > 0x20 && c < 0x7f && std::string_view("\"<>[]^`{|}\\#?%/").find(static_cast<char>(c)) == std::string_view::npos);
+  return is_unreserved(c) ||
+         (c > 0x20 && c < 0x7f &&
+          std::string_view("\"<>[]^`{|}\\#?%/").find(static_cast<char>(c)) == std::string_view::npos);
 }
 
 bool stands_encoded(std::uint8_t c) { return c >= 0x20 && c < 0x7f && !is_unreserved(c) && c != '/' && c != '\\'; }
@@ -26,15 +28,19 @@ PathUnit encoded(std::uint8_t byte) {
   return {{'%', kHex[byte >> 4], kHex[byte & 15]}, byte == '%' ? kEncodedPercent : byte};
 }
 
-int hex_of(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0; }
+int hex_of(char c) {
+  return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : c >= 'a' && c <= 'f' ? c - 'a' + 10 : 0;
+}
 
 // Pleasant ones first: the first of a kind stands for it.
 std::vector<PathUnit> all_units() {
   std::vector<PathUnit> out;
-  for (std::string_view c : {"x", "y", "z", "w", "v", "u", "t", "s", "r", "q", "p", "o", "n", "m", "l", "k", "j", "i", "h", "g"})
+  for (std::string_view c :
+       {"x", "y", "z", "w", "v", "u", "t", "s", "r", "q", "p", "o", "n", "m", "l", "k", "j", "i", "h", "g"})
     out.push_back({std::string(c), static_cast<std::uint8_t>(c[0])});
   for (int c = 0x20; c < 0x7f; ++c)
-    if (stands_raw(static_cast<std::uint8_t>(c)) && (c < 'g' || c > 'z')) out.push_back({std::string(1, static_cast<char>(c)), static_cast<std::uint8_t>(c)});
+    if (stands_raw(static_cast<std::uint8_t>(c)) && (c < 'g' || c > 'z'))
+      out.push_back({std::string(1, static_cast<char>(c)), static_cast<std::uint8_t>(c)});
   for (int c = 0x20; c < 0x7f; ++c)
     if (stands_encoded(static_cast<std::uint8_t>(c))) out.push_back(encoded(static_cast<std::uint8_t>(c)));
   return out;
@@ -83,8 +89,12 @@ std::vector<PathLetter> PathAlphabet::letters() const {
     letter.hex = unit.raw.size() == 1 && is_hex(unit.loose);
     // Where no pattern names "%25", what it makes ambiguous is of one kind with what ';' makes ambiguous.
     if (!percent_matters && letter.percent) continue;
-    Kind kind{exact_.contains(unit.raw) ? unit.raw : "", loose_[unit.loose] ? unit.loose : -1, letter.dot, letter.ambiguous,
-              letter.percent, percent_matters && letter.hex};
+    Kind kind{exact_.contains(unit.raw) ? unit.raw : "",
+              loose_[unit.loose] ? unit.loose : -1,
+              letter.dot,
+              letter.ambiguous,
+              letter.percent,
+              percent_matters && letter.hex};
     if (!seen.emplace(kind, true).second) continue;
     letter.units.push_back(std::move(unit));
     out.push_back(std::move(letter));

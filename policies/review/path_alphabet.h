@@ -12,7 +12,7 @@ namespace sallyport::policy::review {
 
 // What takes one place in a segment: a character, or an encoded byte.
 struct PathUnit {
-  std::string raw;    // "a", "%20"
+  std::string raw;     // "a", "%20"
   std::uint8_t loose;  // how denials see it: 'a', ' '; '\x04' for "%25"
 };
 

@@ -1,10 +1,11 @@
 // path_classes: one path of each kind that a set of path patterns tells apart.
 //
-// Two canonical paths are of one kind when the same patterns match both and both or neither are ambiguous(). A decision sees
-// nothing else of a path, so what holds for one path of each kind holds for every path.
+// Two canonical paths are of one kind when the same patterns match both and both or neither are ambiguous(). A decision
+// sees nothing else of a path, so what holds for one path of each kind holds for every path.
 //
-// How: the patterns run side by side as one automaton over the characters of a path (a breadth-first walk over its reachable
-// states, so the paths found are among the shortest). Characters that no pattern mentions are one letter of the alphabet.
+// How: the patterns run side by side as one automaton over the characters of a path (a breadth-first walk over its
+// reachable states, so the paths found are among the shortest). Characters that no pattern mentions are one letter of
+// the alphabet.
 #pragma once
 
 #include <cstddef>

@@ -81,7 +81,8 @@ TEST(PathClasses, KnowsWhatAnEncodedPercentMakesAmbiguous) {
 
 TEST(PathClasses, SaysSoWhenItGivesUp) {
   Patterns patterns;
-  for (int i = 0; i < 40; ++i) patterns.allow("/*" + std::string(1, static_cast<char>('a' + i % 26)) + "*" + std::to_string(i) + "*/x");
+  for (int i = 0; i < 40; ++i)
+    patterns.allow("/*" + std::string(1, static_cast<char>('a' + i % 26)) + "*" + std::to_string(i) + "*/x");
   EXPECT_FALSE(patterns.classes(100'000).complete);
 }
 
@@ -90,13 +91,15 @@ TEST(PathClasses, MissesNoKindOfAnyPath) {
   std::mt19937 engine(5);
   auto below = [&](std::size_t n) { return std::uniform_int_distribution<std::size_t>(0, n - 1)(engine); };
   auto segment = [&](bool pattern) {
-    constexpr std::string_view kPlain[] = {"a", "b", "ab", "%40", "@", ".a", "%25", "a%25", "4", "%C3%A9", ";", "..a", "%2e"};
+    constexpr std::string_view kPlain[] = {"a",    "b", "ab",     "%40", "@",   ".a", "%25",
+                                           "a%25", "4", "%C3%A9", ";",   "..a", "%2e"};
     constexpr std::string_view kWild[] = {"*", "a*", "*b", "a*b", "*%40", "%25*", ".*", "*4"};
     return std::string(pattern && below(3) == 0 ? kWild[below(std::size(kWild))] : kPlain[below(std::size(kPlain))]);
   };
   auto path = [&](bool pattern) {
     std::string out;
-    for (std::size_t n = below(3) + 1; n > 0; --n) out += "/" + (pattern && n == 1 && below(3) == 0 ? "**" : segment(pattern));
+    for (std::size_t n = below(3) + 1; n > 0; --n)
+      out += "/" + (pattern && n == 1 && below(3) == 0 ? "**" : segment(pattern));
     return below(6) == 0 ? out + "/" : out;
   };
   int policies = 0, paths = 0;

@@ -33,7 +33,8 @@ void PatternWalk::add_segment(std::string_view segment, bool exact, PathAlphabet
     segment.remove_prefix(text.size());
     while (!text.empty()) {
       auto unit = exact ? first_unit(text) : text.substr(0, 1);
-      items_.push_back({exact ? Item::Kind::kExact : Item::Kind::kLoose, static_cast<std::uint8_t>(unit[0]), 0, std::string(unit)});
+      items_.push_back(
+          {exact ? Item::Kind::kExact : Item::Kind::kLoose, static_cast<std::uint8_t>(unit[0]), 0, std::string(unit)});
       text.remove_prefix(unit.size());
     }
   }
@@ -63,7 +64,8 @@ PatternWalk::Places PatternWalk::step_slash(const Places& from) const {
   Places out;
   for (auto place : from) {
     auto kind = items_[place].kind;
-    if (kind == Item::Kind::kSlash || kind == Item::Kind::kDeepAny || kind == Item::Kind::kDeepSome) put(out, place + 1);
+    if (kind == Item::Kind::kSlash || kind == Item::Kind::kDeepAny || kind == Item::Kind::kDeepSome)
+      put(out, place + 1);
     if (kind == Item::Kind::kInDeep) put(out, place);
   }
   return settled(std::move(out));

@@ -19,7 +19,6 @@ struct Recorded {
   bool by_policy() const noexcept { return allowed() || category(reason) == Category::kPolicy; }
 };
 
-
 struct Replayed {
   struct Change {
     Inquiry inquiry;
@@ -27,8 +26,8 @@ struct Replayed {
     std::uint64_t count = 0;
     bool allowed_now = false;
   };
-  std::vector<Change> changes;  // in the order of the log; equal ones together
-  std::uint64_t same = 0;       // decisions that stay
+  std::vector<Change> changes;    // in the order of the log; equal ones together
+  std::uint64_t same = 0;         // decisions that stay
   std::uint64_t passed_over = 0;  // that no policy decides
   bool asks_for_queries = false;  // the policy looks at queries, which the log does not hold
 };
@@ -42,9 +41,9 @@ struct Suggestion {
   std::size_t rules = 0;
 };
 
-// Hosts as they are, never a wildcard. Of paths, a segment of digits, hexadecimal digits or a UUID becomes '*' where at least
-// kManyIds different ones stood there, and the file says so. What a rule denied, and what no rule can allow, is left out and told
-// in comments. `source` is shown as where it comes from.
+// Hosts as they are, never a wildcard. Of paths, a segment of digits, hexadecimal digits or a UUID becomes '*' where at
+// least kManyIds different ones stood there, and the file says so. What a rule denied, and what no rule can allow, is
+// left out and told in comments. `source` is shown as where it comes from.
 inline constexpr std::size_t kManyIds = 3;
 Suggestion suggest(const std::vector<Recorded>& log, std::string_view name, std::string_view source);
 

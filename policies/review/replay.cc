@@ -50,8 +50,11 @@ std::string render(const Replayed& replayed) {
     if (change.count > 1) out += "  (" + std::to_string(change.count) + " times)";
     out += "\n  then: " + change.then + "\n  now:  " + change.now + "\n";
   }
-  if (replayed.changes.size() > kMostShown) out += "and " + std::to_string(replayed.changes.size() - kMostShown) + " more\n";
-  if (replayed.asks_for_queries) out += "note: rules of this policy look at queries, which an audit log does not hold: they were asked without one\n";
+  if (replayed.changes.size() > kMostShown)
+    out += "and " + std::to_string(replayed.changes.size() - kMostShown) + " more\n";
+  if (replayed.asks_for_queries)
+    out +=
+        "note: rules of this policy look at queries, which an audit log does not hold: they were asked without one\n";
   std::uint64_t changed = 0;
   for (const auto& change : replayed.changes) changed += change.count;
   out += std::to_string(changed) + " decisions would be others, " + std::to_string(replayed.same) + " the same";

@@ -31,7 +31,8 @@ std::vector<std::string> values_of(const QueryKey& key) {
       break;
   }
   std::vector<std::string> out;
-  for (std::string_view guess : {"1", "12", "1234", "a", "abc", "A", "x-1", "2024-01-01", "true", "0123456789abcdef", ""})
+  for (std::string_view guess :
+       {"1", "12", "1234", "a", "abc", "A", "x-1", "2024-01-01", "true", "0123456789abcdef", ""})
     if (key.accepts(guess)) out.emplace_back(guess);
   return out;
 }
@@ -78,8 +79,12 @@ bool disjoint_queries(const QueryPattern& a, const QueryPattern& b) {
       continue;
     }
     if (key.optional && other->optional) continue;
-    if (key.kind == QueryKey::Kind::kOneOf && std::ranges::none_of(key.values, [&](const auto& v) { return other->accepts(v); })) return true;
-    if (other->kind == QueryKey::Kind::kOneOf && std::ranges::none_of(other->values, [&](const auto& v) { return key.accepts(v); })) return true;
+    if (key.kind == QueryKey::Kind::kOneOf &&
+        std::ranges::none_of(key.values, [&](const auto& v) { return other->accepts(v); }))
+      return true;
+    if (other->kind == QueryKey::Kind::kOneOf &&
+        std::ranges::none_of(other->values, [&](const auto& v) { return key.accepts(v); }))
+      return true;
   }
   return std::ranges::any_of(b.keys(), [&](const QueryKey& key) {
     return !key.optional && std::ranges::find(a.keys(), key.name, &QueryKey::name) == a.keys().end();
@@ -91,14 +96,16 @@ bool disjoint_queries(const QueryPattern& a, const QueryPattern& b) {
 std::vector<std::string> sample_queries(const std::vector<const RuleTerms*>& rules) {
   std::set<std::string> out{"", "zzz=1"};
   for (const RuleTerms* terms : rules)
-    if (terms->request != nullptr && terms->request->query && out.size() < kMostQueries) sample(*terms->request->query, out);
+    if (terms->request != nullptr && terms->request->query && out.size() < kMostQueries)
+      sample(*terms->request->query, out);
   return {out.begin(), out.end()};
 }
 
 std::vector<std::string> sample_bodies(const std::vector<const RuleTerms*>& rules) {
   std::set<std::string> types;
   for (const RuleTerms* terms : rules)
-    if (terms->request != nullptr) types.insert(terms->request->content_types.begin(), terms->request->content_types.end());
+    if (terms->request != nullptr)
+      types.insert(terms->request->content_types.begin(), terms->request->content_types.end());
   if (types.empty()) return {""};
   std::string other = "application/x-other";
   while (types.contains(other)) other += "-1";
@@ -107,7 +114,8 @@ std::vector<std::string> sample_bodies(const std::vector<const RuleTerms*>& rule
   return {types.begin(), types.end()};
 }
 
-std::vector<HostView::Entry> allowing(const HostView& view, bool of_ceiling, const CanonicalPath& path, std::string_view method) {
+std::vector<HostView::Entry> allowing(const HostView& view, bool of_ceiling, const CanonicalPath& path,
+                                      std::string_view method) {
   std::vector<HostView::Entry> out;
   auto set = MethodSet::of(method);
   if (!set) return out;

@@ -24,8 +24,8 @@ std::string error_of(std::string_view text) {
 }
 
 TEST(Inquiry, ReadsEveryForm) {
-  for (std::string_view text : {"GET http://a.test/x?y=1", "tls://a.test:443", "tcp://a.test:22", "CONNECT a.test:443", "a.test",
-                                "TXT dns://a.test", "POST http://[2001:db8::1]:81/"}) {
+  for (std::string_view text : {"GET http://a.test/x?y=1", "tls://a.test:443", "tcp://a.test:22", "CONNECT a.test:443",
+                                "a.test", "TXT dns://a.test", "POST http://[2001:db8::1]:81/"}) {
     auto inquiry = Inquiry::parse(text);
     ASSERT_TRUE(inquiry) << text << error_of(text);
     EXPECT_EQ(inquiry.value().text(), text);
@@ -50,16 +50,18 @@ TEST(Inquiry, SaysWhatToWriteInstead) {
 }
 
 TEST(Explain, NamesTheRuleThatAllowsAndItsLimits) {
-  auto policy = testing::policy_of({"{id: api, allow: 'GET http://a.test/v1/**', limits: {requests: 5, download: 1MiB}}"});
+  auto policy =
+      testing::policy_of({"{id: api, allow: 'GET http://a.test/v1/**', limits: {requests: 5, download: 1MiB}}"});
   auto text = told(*policy, "GET http://a.test/v1/x");
   EXPECT_TRUE(has(text, "allowed\n  by rule api, p.yaml line 3")) << text;
   EXPECT_TRUE(has(text, "limits of the rule: requests 5, download 1MiB")) << text;
 }
 
 TEST(Explain, SaysOfEachRuleWhatDiffersFirst) {
-  auto policy = testing::policy_of({"{id: a, allow: 'GET http://a.test/v1/**'}", "{id: b, allow: 'GET http://b.test/**'}",
-                                    "{id: c, allow: 'GET http://a.test:81/**'}", "{id: d, allow: 'tls://a.test'}",
-                                    "{id: e, allow: 'http://*.a.test/**'}"});
+  auto policy =
+      testing::policy_of({"{id: a, allow: 'GET http://a.test/v1/**'}", "{id: b, allow: 'GET http://b.test/**'}",
+                          "{id: c, allow: 'GET http://a.test:81/**'}", "{id: d, allow: 'tls://a.test'}",
+                          "{id: e, allow: 'http://*.a.test/**'}"});
   auto text = told(*policy, "POST http://a.test/v1/x");
   EXPECT_TRUE(has(text, "denied: method_not_allowed")) << text;
   EXPECT_TRUE(has(text, "method   method POST is not GET") || has(text, "method POST is not GET")) << text;
@@ -71,7 +73,8 @@ TEST(Explain, SaysOfEachRuleWhatDiffersFirst) {
 }
 
 TEST(Explain, ShowsTheTermsOfRequests) {
-  auto policy = testing::policy_of({"{id: q, allow: 'GET http://a.test/p', query: {page: {regex: '[0-9]+'}}}", "{id: b, allow: 'PUT http://a.test/b', content_type: application/json}"});
+  auto policy = testing::policy_of({"{id: q, allow: 'GET http://a.test/p', query: {page: {regex: '[0-9]+'}}}",
+                                    "{id: b, allow: 'PUT http://a.test/b', content_type: application/json}"});
   EXPECT_TRUE(has(told(*policy, "GET http://a.test/p?page=x"), "query page=x is not one that this rule takes"));
   EXPECT_TRUE(has(told(*policy, "GET http://a.test/p?page=7"), "allowed\n  by rule q"));
 }
@@ -123,7 +126,8 @@ tests:
   - deny: tls://a.test
   - allow: POST http://a.test/v1/x
   - deny: GET http://a.test/v1/y
-)", "p.yaml");
+)",
+                      "p.yaml");
   ASSERT_TRUE(outcome.policy) << testing::all_text(outcome);
   auto report = run_tests(*outcome.policy, *outcome.document);
   EXPECT_EQ(report.tests, 4u);
@@ -135,29 +139,46 @@ tests:
   EXPECT_TRUE(has(render(report, "p.yaml"), "p.yaml: 2 passed, 2 failed\n"));
 }
 
-Recorded recorded(std::string_view text, ReasonCode reason = ReasonCode::kNoRule) { return {Inquiry::parse(text).value(), reason, 1}; }
+Recorded recorded(std::string_view text, ReasonCode reason = ReasonCode::kNoRule) {
+  return {Inquiry::parse(text).value(), reason, 1};
+}
 
 TEST(Suggest, AllowsWhatWasRecordedAndNothingBeside) {
-  std::vector<Recorded> log{recorded("GET http://a.test/v1/items/1"), recorded("GET http://a.test/v1/items/22"), recorded("GET http://a.test/v1/items/333"),
-                            recorded("HEAD http://a.test/v1/items/1"), recorded("POST http://a.test/v1/orders", ReasonCode::kAllowed), recorded("tls://b.test"),
-                            recorded("CONNECT c.test:8443"), recorded("d.test"), recorded("GET http://e.test:81/x;y"), recorded("GET http://e.test:81/f*o"), recorded("tcp://192.0.2.1:22")};
+  std::vector<Recorded> log{recorded("GET http://a.test/v1/items/1"),
+                            recorded("GET http://a.test/v1/items/22"),
+                            recorded("GET http://a.test/v1/items/333"),
+                            recorded("HEAD http://a.test/v1/items/1"),
+                            recorded("POST http://a.test/v1/orders", ReasonCode::kAllowed),
+                            recorded("tls://b.test"),
+                            recorded("CONNECT c.test:8443"),
+                            recorded("d.test"),
+                            recorded("GET http://e.test:81/x;y"),
+                            recorded("GET http://e.test:81/f*o"),
+                            recorded("tcp://192.0.2.1:22")};
   auto suggestion = suggest(log, "seen", "audit.jsonl");
   auto outcome = load(suggestion.text, "s.yaml");
   ASSERT_TRUE(outcome.policy) << suggestion.text << testing::all_text(outcome);
-  for (const auto& one : log) EXPECT_TRUE(ask(*outcome.policy, one.inquiry).allowed()) << one.inquiry.text() << suggestion.text;
+  for (const auto& one : log)
+    EXPECT_TRUE(ask(*outcome.policy, one.inquiry).allowed()) << one.inquiry.text() << suggestion.text;
   EXPECT_TRUE(has(suggestion.text, "- allow: GET http://a.test/v1/items/*\n")) << suggestion.text;
   EXPECT_TRUE(has(suggestion.text, "3 or more different ids"));
-  for (std::string_view other : {"GET http://a.test/v1/other", "POST http://a.test/v1/items/1", "tls://x.b.test", "GET http://a.test/"})
+  for (std::string_view other :
+       {"GET http://a.test/v1/other", "POST http://a.test/v1/items/1", "tls://x.b.test", "GET http://a.test/"})
     EXPECT_FALSE(ask(*outcome.policy, Inquiry::parse(other).value()).allowed()) << other;
 }
 
 TEST(Suggest, KeepsIdsWhereThereAreFew) {
-  auto suggestion = suggest({recorded("GET http://a.test/items/1"), recorded("GET http://a.test/items/2"), recorded("GET http://a.test/items/x")}, "seen", "a");
+  auto suggestion = suggest({recorded("GET http://a.test/items/1"), recorded("GET http://a.test/items/2"),
+                             recorded("GET http://a.test/items/x")},
+                            "seen", "a");
   EXPECT_FALSE(has(suggestion.text, "*")) << suggestion.text;
 }
 
 TEST(Suggest, LeavesOutWhatWasDeniedOnPurpose) {
-  auto suggestion = suggest({recorded("tls://bad.test", ReasonCode::kDeniedByRule), recorded("GET http://169.254.169.254/", ReasonCode::kFloor), recorded("tls://a.test", ReasonCode::kBudgetConnections)}, "seen", "a");
+  auto suggestion = suggest({recorded("tls://bad.test", ReasonCode::kDeniedByRule),
+                             recorded("GET http://169.254.169.254/", ReasonCode::kFloor),
+                             recorded("tls://a.test", ReasonCode::kBudgetConnections)},
+                            "seen", "a");
   EXPECT_EQ(suggestion.rules, 0u) << suggestion.text;
   EXPECT_TRUE(has(suggestion.text, "#   tls://bad.test:443  (denied_by_rule)"));
   EXPECT_TRUE(load(suggestion.text, "s").policy);
@@ -165,7 +186,9 @@ TEST(Suggest, LeavesOutWhatWasDeniedOnPurpose) {
 
 TEST(Replay, TellsWhatWouldBeDecidedOtherwise) {
   auto policy = testing::policy_of({"allow: tls://a.test"});
-  auto out = replay(*policy, {recorded("tls://a.test"), recorded("tls://a.test"), recorded("tls://b.test"), recorded("tls://c.test", ReasonCode::kAllowed), recorded("tls://a.test", ReasonCode::kBudgetUpload)});
+  auto out = replay(
+      *policy, {recorded("tls://a.test"), recorded("tls://a.test"), recorded("tls://b.test"),
+                recorded("tls://c.test", ReasonCode::kAllowed), recorded("tls://a.test", ReasonCode::kBudgetUpload)});
   ASSERT_EQ(out.changes.size(), 2u);
   EXPECT_EQ(out.changes[0].count, 2u);
   EXPECT_TRUE(out.changes[0].allowed_now);

@@ -41,7 +41,8 @@ TestReport run_tests(const CompiledPolicy& policy, const PolicyDocument& documen
     Answer answer;
     static_cast<Verdict&>(answer) = policy::ask(policy, test.question);
     if (fits(test, answer)) continue;
-    report.failures.push_back({test.at, escape_text(test.text, 300), expected_text(test), summary(answer), why(policy, test, answer)});
+    report.failures.push_back(
+        {test.at, escape_text(test.text, 300), expected_text(test), summary(answer), why(policy, test, answer)});
   }
   return report;
 }
@@ -49,13 +50,16 @@ TestReport run_tests(const CompiledPolicy& policy, const PolicyDocument& documen
 std::string render(const TestReport& report, std::string_view file) {
   std::string name = escape_text(file, 200), out;
   for (const TestFailure& failure : report.failures) {
-    out += name + ":" + std::to_string(failure.at.line) + ":" + std::to_string(failure.at.column) + ": failed: " + failure.asked + "\n";
+    out += name + ":" + std::to_string(failure.at.line) + ":" + std::to_string(failure.at.column) +
+           ": failed: " + failure.asked + "\n";
     out += "  expected: " + failure.expected + "\n  got:      " + failure.got + "\n";
     if (!failure.why.empty()) out += "  why:      " + failure.why + "\n";
   }
-  if (report.tests == 0) return name + ": no tests: write them below tests:, such as - allow: GET http://api.example/v1/x\n";
+  if (report.tests == 0)
+    return name + ": no tests: write them below tests:, such as - allow: GET http://api.example/v1/x\n";
   std::size_t passed = report.tests - report.failures.size();
-  return out + name + ": " + std::to_string(passed) + " passed, " + std::to_string(report.failures.size()) + " failed\n";
+  return out + name + ": " + std::to_string(passed) + " passed, " + std::to_string(report.failures.size()) +
+         " failed\n";
 }
 
 }  // namespace sallyport::policy::review

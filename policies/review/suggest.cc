@@ -21,7 +21,8 @@ bool is_id(std::string_view segment) {
   if (segment.empty()) return false;
   if (std::ranges::all_of(segment, is_digit)) return true;
   std::string bare(segment);
-  bool uuid = segment.size() == 36 && segment[8] == '-' && segment[13] == '-' && segment[18] == '-' && segment[23] == '-';
+  bool uuid =
+      segment.size() == 36 && segment[8] == '-' && segment[13] == '-' && segment[18] == '-' && segment[23] == '-';
   if (uuid) std::erase(bare, '-');
   return bare.size() >= 8 && std::ranges::all_of(bare, is_hex) && std::ranges::any_of(bare, is_digit);
 }
@@ -110,7 +111,8 @@ class Suggesting {
       looked_up_[inquiry.target.text()] += recorded.count;
       return;
     }
-    Place& place = places_.try_emplace(inquiry.target.authority(inquiry.port), Place(inquiry.target, inquiry.port)).first->second;
+    Place& place =
+        places_.try_emplace(inquiry.target.authority(inquiry.port), Place(inquiry.target, inquiry.port)).first->second;
     place.count += recorded.count;
     if (inquiry.kind == Kind::kConnect) place.connected = true;
     if (inquiry.kind == Kind::kTls) place.tls = true;
@@ -156,7 +158,8 @@ class Suggesting {
     for (const auto& method : place.everywhere_methods) by_path["/**"].first.add(*MethodSet::of(method));
     for (const auto& [path, found] : by_path) {
       std::string comment;
-      if (found.second) comment = "each * stands for " + std::to_string(kManyIds) + " or more different ids that were seen there";
+      if (found.second)
+        comment = "each * stands for " + std::to_string(kManyIds) + " or more different ids that were seen there";
       if (path == "/**") comment = "a path with ';' or '%25' was asked for, which only a rule for every path allows";
       std::string line = "- allow: " + found.first.text() + " http://" + host + number + path;
       add(path.ends_with(':') ? "- allow: \"" + line.substr(9) + "\"" : line, comment);
@@ -165,14 +168,18 @@ class Suggesting {
 
   void tunnel(const Place& place, const std::string& host, const std::string& number) {
     if (place.tcp || place.target.is_literal()) return add("- allow: tcp://" + host + number, "");
-    if (place.port == Port::of(80) && !place.tls) return add("- allow: http://" + host + "/**", "a connection to port 80: what was to be asked there was not seen");
-    add("- allow: tls://" + host + (place.port == Port::of(443) ? "" : number), place.tls || place.port == Port::of(443) ? "" : "that the connection is TLS is a guess; tcp:// would be anything");
+    if (place.port == Port::of(80) && !place.tls)
+      return add("- allow: http://" + host + "/**", "a connection to port 80: what was to be asked there was not seen");
+    add("- allow: tls://" + host + (place.port == Port::of(443) ? "" : number),
+        place.tls || place.port == Port::of(443) ? ""
+                                                 : "that the connection is TLS is a guess; tcp:// would be anything");
   }
 
   std::string text(const std::vector<Recorded>& log, std::string_view name, std::string_view source) const {
     std::uint64_t decisions = 0;
     for (const auto& recorded : log) decisions += recorded.count;
-    std::string out = "# What " + escape_text(source, 200) + " shows (" + std::to_string(decisions) + " decisions), and nothing else. Read it before it is used:\n";
+    std::string out = "# What " + escape_text(source, 200) + " shows (" + std::to_string(decisions) +
+                      " decisions), and nothing else. Read it before it is used:\n";
     out += "# a task that was led astray asked for what led it there, too.\n";
     out += "policy: " + std::string(name) + "/1\n";
     out += out_.rules == 0 ? "rules: []\n" : "rules:\n" + rules_;
@@ -184,7 +191,8 @@ class Suggesting {
         out += "#   and " + std::to_string(left_out_.size() - 50) + " more\n";
         break;
       }
-      out += "#   " + what + "  (" + std::string(to_string(why.second)) + (why.first > 1 ? ", " + std::to_string(why.first) + " times" : "") + ")\n";
+      out += "#   " + what + "  (" + std::string(to_string(why.second)) +
+             (why.first > 1 ? ", " + std::to_string(why.first) + " times" : "") + ")\n";
     }
     return out;
   }

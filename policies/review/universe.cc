@@ -66,7 +66,8 @@ bool same_request(const RequestTerms* a, const RequestTerms* b) {
 
 bool same_rule(const HostView::Entry& a, const HostView::Entry& b) {
   return a.rule->action == b.rule->action && a.rule->text == b.rule->text && a.rule->limits == b.rule->limits &&
-         a.rule->ech == b.rule->ech && a.rule->dns == b.rule->dns && same_request(a.terms->request.get(), b.terms->request.get());
+         a.rule->ech == b.rule->ech && a.rule->dns == b.rule->dns &&
+         same_request(a.terms->request.get(), b.terms->request.get());
 }
 
 }  // namespace

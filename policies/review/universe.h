@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "policies/engine/rule_terms.h"
 #include "policies/engine/policy.h"
+#include "policies/engine/rule_terms.h"
 
 namespace sallyport::policy::review {
 
@@ -24,8 +24,9 @@ struct HostView {
   bool same_as(const HostView& other) const;
 };
 
-// One target for each set of host patterns that some target matches: every name and address that is written, and for each
-// wildcard a name below it that nothing else is about. A target of any other kind is matched by no rule of either policy.
+// One target for each set of host patterns that some target matches: every name and address that is written, and for
+// each wildcard a name below it that nothing else is about. A target of any other kind is matched by no rule of either
+// policy.
 std::vector<Target> hosts_of(const CompiledPolicy& a, const CompiledPolicy& b);
 
 // One method for each set of rules that has it.

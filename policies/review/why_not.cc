@@ -48,7 +48,8 @@ bool path_matches(const RuleTerms& terms, Action action, const CanonicalPath& pa
   const PathPattern& pattern = action == Action::kDeny && terms.loose_path ? *terms.loose_path : *terms.path;
   auto segments = pattern.segments();
   common = 0;
-  while (common < segments.size() && common < tokens.size() && segment_matches(segments[common], tokens[common])) ++common;
+  while (common < segments.size() && common < tokens.size() && segment_matches(segments[common], tokens[common]))
+    ++common;
   if (path.ambiguous() && !pattern.is_everything()) return action == Action::kDeny;
   return pattern.matches(tokens);
 }
@@ -56,7 +57,9 @@ bool path_matches(const RuleTerms& terms, Action action, const CanonicalPath& pa
 Miss path_miss(const RuleTerms& terms, const CanonicalPath& path, std::size_t common) {
   Miss miss{Term::kPath, {}, common};
   if (path.ambiguous())
-    miss.why = "the path has ';' or '%25' before two digits, which servers read in different ways, and this rule looks at paths";
+    miss.why =
+        "the path has ';' or '%25' before two digits, which servers read in different ways, and this rule looks at "
+        "paths";
   else
     miss.why = "path " + escape_text(path.text(), 120) + " does not match " + pattern_text(*terms.path);
   return miss;
@@ -65,8 +68,10 @@ Miss path_miss(const RuleTerms& terms, const CanonicalPath& path, std::size_t co
 Miss request_miss(const RuleTerms& terms, const Inquiry& inquiry, std::size_t common) {
   if (terms.request == nullptr) return {};
   if (!terms.request->accepts_query(inquiry.request->query))
-    return {Term::kQuery, inquiry.request->query.empty() ? "there is no query, and this rule asks for one"
-                                                         : "query " + escape_text(inquiry.request->query, 120) + " is not one that this rule takes",
+    return {Term::kQuery,
+            inquiry.request->query.empty()
+                ? "there is no query, and this rule asks for one"
+                : "query " + escape_text(inquiry.request->query, 120) + " is not one that this rule takes",
             common};
   ContentType body;
   body.set_body(!inquiry.content_type.empty());
@@ -105,11 +110,13 @@ Miss why_not(const RuleTerms& terms, Action action, const Inquiry& inquiry) {
   if (!terms.host.matches(inquiry.target)) return host_miss(terms.host, inquiry.target);
   if (inquiry.kind == Kind::kName || inquiry.kind == Kind::kRecord) return {};
   if (terms.port != inquiry.port)
-    return {Term::kPort, "port " + std::to_string(inquiry.port.value()) + " is not " + std::to_string(terms.port.value())};
+    return {Term::kPort,
+            "port " + std::to_string(inquiry.port.value()) + " is not " + std::to_string(terms.port.value())};
   if (action == Action::kDeny && terms.is_whole()) return {};
   bool wants_http = inquiry.kind == Kind::kHttp;
   if (terms.is_opaque()) {
-    if (wants_http && action == Action::kAllow) return {Term::kScheme, "it is an opaque tunnel, and this is a request that is read"};
+    if (wants_http && action == Action::kAllow)
+      return {Term::kScheme, "it is an opaque tunnel, and this is a request that is read"};
     if (inquiry.kind == Kind::kTcp && terms.scheme == Scheme::kTls)
       return {Term::kScheme, "it carries TLS only, and tcp:// is anything"};
     return {};
@@ -119,14 +126,16 @@ Miss why_not(const RuleTerms& terms, Action action, const Inquiry& inquiry) {
     return {Term::kScheme, action == Action::kAllow ? "it reads requests in clear HTTP, and this is a tunnel"
                                                     : "it looks at methods or paths, and this is a tunnel"};
   std::size_t common = 0;
-  if (!path_matches(terms, action, inquiry.request->path, common)) return path_miss(terms, inquiry.request->path, common);
+  if (!path_matches(terms, action, inquiry.request->path, common))
+    return path_miss(terms, inquiry.request->path, common);
   auto method = MethodSet::of(inquiry.method);
   bool overriding = false;
   if (!inquiry.override.empty())
-    if (auto other = MethodSet::of(inquiry.override)) overriding = action == Action::kDeny && terms.methods.holds(*other);
+    if (auto other = MethodSet::of(inquiry.override))
+      overriding = action == Action::kDeny && terms.methods.holds(*other);
   if (!overriding && (!method || !terms.methods.holds(*method)))
-    return {Term::kMethod, "method " + escape_text(inquiry.method, 32) + " is not " + escape_text(terms.methods.text(), 100),
-            common};
+    return {Term::kMethod,
+            "method " + escape_text(inquiry.method, 32) + " is not " + escape_text(terms.methods.text(), 100), common};
   return request_miss(terms, inquiry, common);
 }
 

@@ -11,7 +11,8 @@ namespace sallyport::policy::review {
 
 // In the order in which they are looked at; a later one is a nearer miss.
 enum class Term : std::uint8_t { kHost, kPort, kScheme, kPath, kMethod, kQuery, kBody, kNone };
-std::string_view to_string(Term term) noexcept;  // "host", "port", "scheme", "path", "method", "query", "body", "matches"
+std::string_view to_string(
+    Term term) noexcept;  // "host", "port", "scheme", "path", "method", "query", "body", "matches"
 
 struct Miss {
   Term term = Term::kNone;

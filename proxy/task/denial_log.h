@@ -1,5 +1,5 @@
-// DenialLog: a task's refusals, for the task to read at http://sallyport.internal/. Bounded; equal ones are counted, and what was refused
-// once gives way before what was refused often.
+// DenialLog: a task's refusals, for the task to read at http://sallyport.internal/. Bounded; equal ones are counted,
+// and what was refused once gives way before what was refused often.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@ struct DenialEntry {
   std::uint64_t count = 1;
   // What the rule that would allow it is made from.
   std::optional<policy::Target> target = std::nullopt;
-  std::uint16_t port = 0;  // 0: a lookup
+  std::uint16_t port = 0;              // 0: a lookup
   std::string method = {}, path = {};  // of a request; as the client sent them
 
-  // The rule line that would allow it and nothing else, empty where none can. Made when it is first asked for, and kept.
+  // The rule line that would allow it and nothing else, empty where none can. Made when it is first asked for, and
+  // kept.
   const std::string& rule() const;
   mutable std::optional<std::string> known_rule = std::nullopt;
 };

@@ -30,7 +30,8 @@ TEST(DenialLog, CountsTheSameThingOnce) {
 TEST(DenialLog, KeepsWhatIsRefusedOftenBeforeWhatIsRefusedOnce) {
   DenialLog log;
   for (int i = 0; i < 3; ++i) log.add(entry("connect often:1", "d"));
-  for (std::size_t i = 0; i < 10 * DenialLog::kKept; ++i) log.add(entry("connect h" + std::to_string(i) + ":1", "d" + std::to_string(i)));
+  for (std::size_t i = 0; i < 10 * DenialLog::kKept; ++i)
+    log.add(entry("connect h" + std::to_string(i) + ":1", "d" + std::to_string(i)));
   EXPECT_EQ(log.entries().size(), DenialLog::kKept);
   EXPECT_EQ(log.entries().back().what, "connect often:1");
   EXPECT_EQ(log.entries().front().decision, "d" + std::to_string(10 * DenialLog::kKept - 1));
@@ -42,7 +43,8 @@ TEST(DenialEntry, KnowsTheRuleThatWouldAllowIt) {
   EXPECT_EQ(request.rule(), "- allow: GET http://denied.test/x");
   EXPECT_EQ((DenialEntry{"", ReasonCode::kNoRule, {}, {}, 1, target, 8443}.rule()), "- allow: tls://denied.test:8443");
   EXPECT_EQ((DenialEntry{"", ReasonCode::kNoRule, {}, {}, 1, target}.rule()), "- allow: tls://denied.test");
-  for (auto reason : {ReasonCode::kDeniedByRule, ReasonCode::kFloor, ReasonCode::kBudgetUpload, ReasonCode::kNotWithinCeiling})
+  for (auto reason :
+       {ReasonCode::kDeniedByRule, ReasonCode::kFloor, ReasonCode::kBudgetUpload, ReasonCode::kNotWithinCeiling})
     EXPECT_EQ((DenialEntry{"", reason, {}, {}, 1, target, 80, "GET", "/x"}.rule()), "");
   EXPECT_EQ((DenialEntry{"", ReasonCode::kNoRule, {}, {}, 1, target, 80, "G\x1b", "/\x1b"}.rule()), "");
   EXPECT_EQ(entry("x", "d").rule(), "");

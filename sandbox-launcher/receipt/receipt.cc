@@ -94,7 +94,10 @@ json network_part(std::vector<DestinationSummary> destinations) {
 json refused_part(const std::vector<RefusalSummary>& refused) {
   json out = json::array();
   for (const auto& one : refused)
-    out.push_back({{"what", json_text(one.what)}, {"reason", json_text(one.reason)}, {"count", one.count}, {"rule", json_text(one.rule)}});
+    out.push_back({{"what", json_text(one.what)},
+                   {"reason", json_text(one.reason)},
+                   {"count", one.count},
+                   {"rule", json_text(one.rule)}});
   return out;
 }
 

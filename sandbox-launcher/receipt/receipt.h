@@ -36,7 +36,7 @@ struct RefusalSummary {
   std::string what;    // "GET http://denied.test/x"
   std::string reason;  // a policy::ReasonCode as text
   std::uint64_t count = 0;
-  std::string rule;    // the rule line that would allow it and nothing else; empty where none can
+  std::string rule;  // the rule line that would allow it and nothing else; empty where none can
 };
 
 struct AuditRecordRef {

@@ -64,7 +64,8 @@ TEST(Receipt, SaysWhatHappenedAndThatItIsNotSigned) {
 
 TEST(Receipt, ListsWhatWasRefusedWithTheRuleThatWouldAllowIt) {
   Receipt receipt = example();
-  receipt.refused = {{"GET http://a.test/x", "no_rule", 7, "- allow: GET http://a.test/x"}, {"tls://\x1b[2J", "denied_by_rule", 1, ""}};
+  receipt.refused = {{"GET http://a.test/x", "no_rule", 7, "- allow: GET http://a.test/x"},
+                     {"tls://\x1b[2J", "denied_by_rule", 1, ""}};
   receipt.refused_kinds = 5;
   json document = json::parse(receipt_json(receipt));
   EXPECT_EQ(document["refused"][0]["count"], 7);

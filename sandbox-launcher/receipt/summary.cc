@@ -70,12 +70,15 @@ std::string destinations(const Receipt& receipt, std::size_t max) {
 std::string refusals(const Receipt& receipt) {
   std::string out;
   for (const auto& one : receipt.refused) {
-    std::string count = one.count > 1 ? " (" + escape_text(one.reason, 60) + ", " + std::to_string(one.count) + " times)" : " (" + escape_text(one.reason, 60) + ")";
+    std::string count = one.count > 1
+                            ? " (" + escape_text(one.reason, 60) + ", " + std::to_string(one.count) + " times)"
+                            : " (" + escape_text(one.reason, 60) + ")";
     out += line(out.empty() ? "refused" : "", escape_text(one.what, 200) + count);
     if (!one.rule.empty()) out += line("", "  would need  " + escape_text(one.rule, 300));
   }
   if (receipt.refused_kinds > receipt.refused.size())
-    out += line("", std::to_string(receipt.refused_kinds - receipt.refused.size()) + " others: sallyport policy suggest --denied-only AUDIT");
+    out += line("", std::to_string(receipt.refused_kinds - receipt.refused.size()) +
+                        " others: sallyport policy suggest --denied-only AUDIT");
   return out;
 }
 
