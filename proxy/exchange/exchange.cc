@@ -126,7 +126,7 @@ Awaitable<bool> Exchange::run() {
 Awaitable<bool> Exchange::refuse() {
   if (client_.expired() == Expired::kDuration) {
     fault_ = Fault{ReasonCode::kBudgetDuration, {}};
-    task_.limit_reached("connections.duration", -1);
+    task_.limit_reached("connections.duration", task_.duration_owner(destination_.rule()));
   } else if (client_.expired() == Expired::kIdle) {
     fault_ = Fault{ReasonCode::kIdle, {}};
   }

@@ -89,6 +89,8 @@ Awaitable<bool> Exchange::reserve_upload() {
 }
 
 bool Exchange::take_kept_connection() {
+  // Who connected to one true address of a name is served by that one.
+  if (client_.dial_only()) return false;
   upstream_ = task_.pool().take(destination_);
   // One whose time is over does not serve another request.
   if (upstream_ && task_.connection_deadline(destination_.rule(), upstream_->dialled_at).passed(Clock::now())) upstream_.reset();
