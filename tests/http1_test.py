@@ -227,7 +227,7 @@ def test_http1_027_h2c_is_not_offered_to_the_upstream(lab, sallyport):
     assert 403 in switched.statuses or switched.end in ("fin", "reset")
 
 
-def test_http1_028_policy_013_websocket_needs_a_rule(lab, sallyport):
+def test_http1_028_policy_013_websocket_needs_a_rule(lab, sallyport):  # policy-013
     upgrade = (b"Connection: Upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n")
     explicit, caught, control = exchange(sallyport, POLICY, [
         Send(get("http://raw.test/", "raw.test", upgrade)), Send(get("/", "raw.test", upgrade), to=("raw.test", 80)),

@@ -1,5 +1,5 @@
 """The holes that `--break` makes in a task's namespace (tests/holes does it), and the probe of the
-self-test that must name each."""
+self-test that must name each. Case policy-005."""
 
 import dataclasses
 
