@@ -219,3 +219,13 @@ def test_what_a_connect_carries_is_http_with_the_same_rules(lab, sallyport):
     lab.reset()
     control, = exchange(sallyport, POLICY, [Send([connect("raw.test:80"), get("/", "raw.test")], pause=0.2)])
     assert faulty.statuses == [200, 502] and control.statuses == [200, 200]
+
+
+def test_a_head_that_broke_off_leaves_nothing_for_the_next_answer(lab, sallyport):
+    """On one client connection: the answer of one upstream ends in the middle of its head, then another upstream is asked, and again."""
+    lab.script(80, b"HTTP/1.1 207 Stale\r\nX-Stale: yes\r\nContent-Le", after="close")
+    lab.script(8080, head(b"Content-Length: 5", b"X-Own: 1") + b"fresh", after="close")
+    turns = [ask(80), ask(8080), ask(80), ask(8080)]
+    reply, = exchange(sallyport, POLICY, [Send([*turns], seconds=6, pause=0.3)])
+    assert reply.statuses == [502, 200, 502, 200], reply
+    assert b"X-Stale" not in reply.data and b"207" not in reply.data and reply.data.count(b"\r\n\r\nfresh") == 2

@@ -158,7 +158,8 @@ Awaitable<bool> refuse_http(ClientConnection& client, Decision decision, HttpAns
   }
   if (!recorded) {
     decision.reason = ReasonCode::kAuditUnavailable;
-    answer = {0, answer.client_minor, answer.head_request, false};
+    // Who else reads from the client still does.
+    answer = {0, answer.client_minor, answer.head_request, false, answer.linger};
   }
   std::string text = denial_text(client, decision, id, answer);
   auto writing = client.stream().write_all(text);

@@ -1,6 +1,8 @@
 // Exchange, from end to end: order of the steps, retry, limits, failure, accounting.
 #include "proxy/exchange/exchange.h"
 
+#include <algorithm>
+
 namespace sallyport::proxy {
 
 using audit::FieldId;
@@ -18,9 +20,9 @@ void Exchange::reach_limit(Resource resource, bool rule_limit) {
 
 void Exchange::touch() noexcept {
   auto now = Clock::now();
-  if (now - touched_ < std::chrono::milliseconds(500)) return;
+  Clock::duration idle = task_.idle_limit().value_or(ClientConnection::kIdleTime);
+  if (now - touched_ < std::min<Clock::duration>(std::chrono::milliseconds(500), idle / 8)) return;
   touched_ = now;
-  auto idle = task_.idle_limit().value_or(ClientConnection::kIdleTime);
   client_.expect_until(Deadline(now + idle), Expired::kIdle);
 }
 
@@ -32,6 +34,10 @@ bool Exchange::may_retry() const noexcept {
 }
 
 Awaitable<bool> Exchange::exchange_once() {
+  // Nothing of an earlier answer, which may have been cut in the middle of its head.
+  response_.cursor.reset();
+  response_.status = 0;
+  response_.reason = {};
   if (!take_kept_connection()) {
     auto dialling = dial();
     if (!co_await std::move(dialling)) co_return false;
@@ -132,7 +138,7 @@ Awaitable<bool> Exchange::refuse() {
   }
   auto fault = fault_.value_or(Fault{ReasonCode::kUpstreamClosed, "the client or the upstream went away"});
   if (answering_ || !fault_) {
-    (void)record_request(policy::to_string(fault.reason));
+    if (!recorded_) (void)record_request(policy::to_string(fault.reason));
     client_.abort_both();
     co_return false;
   }
@@ -140,7 +146,7 @@ Awaitable<bool> Exchange::refuse() {
   discard_body_ = discard_body_ || !body_joined_;
   if (upstream_) upstream_->stream->abort(net::CloseReason::kReset);
   release_reserved();  // who hears of the failure may ask again at once
-  if (up_ > 0 || down_ > 0) (void)record_request(policy::to_string(fault.reason));  // what was used is on file all the same
+  if (!recorded_ && (up_ > 0 || down_ > 0)) (void)record_request(policy::to_string(fault.reason));  // what was used is on file all the same
   Decision d;
   d.layer = Layer::kHttp;
   d.form = client_.form();

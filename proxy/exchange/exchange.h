@@ -127,6 +127,7 @@ class Exchange {
   std::string& out_;  // for the client, not yet written
   bool answering_ = false;        // a byte of the final response has gone out
   bool upstream_spoke_ = false;
+  bool recorded_ = false;         // the request is on file
   bool download_cut_ = false;     // the budget ended within what was read last; what came behind it is dropped
   std::optional<Fault> fault_;
 };

@@ -13,6 +13,7 @@ namespace {
 using policy::ReasonCode;
 
 constexpr Port kHttpPort = Port::of(80);
+constexpr auto kAnswerTime = std::chrono::seconds(5);  // to take the answer that ends a connection
 
 policy::Target target_of(const http::Authority& authority) {
   if (const IpAddress* address = authority.address()) return *address;
@@ -84,6 +85,7 @@ Awaitable<bool> HttpSession::next_head() {
     auto got = co_await std::move(reading);
     if (client_.expired() == Expired::kHeader) {
       forget_head();
+      client_.expect_until(Deadline::after(kAnswerTime), Expired::kIdle);
       auto refusing = refuse(ReasonCode::kClassificationTimeout, 408, "the head of a request has 30 seconds from its first byte", true);
       co_await std::move(refusing);
       co_return false;

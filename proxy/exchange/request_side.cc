@@ -90,11 +90,9 @@ Awaitable<bool> Exchange::reserve_upload() {
 
 bool Exchange::take_kept_connection() {
   // Who connected to one true address of a name is served by that one.
-  if (client_.dial_only()) return false;
-  upstream_ = task_.pool().take(destination_);
+  upstream_ = task_.pool().take(destination_, client_.dial_only());
   // One whose time is over does not serve another request.
   if (upstream_ && task_.connection_deadline(destination_.rule(), upstream_->dialled_at).passed(Clock::now())) upstream_.reset();
-  if (upstream_ && client_.dial_only() && upstream_->endpoint.address != *client_.dial_only()) upstream_.reset();
   return upstream_ != nullptr;
 }
 
@@ -190,6 +188,10 @@ Awaitable<bool> Exchange::send_chunk(std::string_view data) {
     upstream_->stream->abort(net::CloseReason::kReset);
     co_return false;
   }
+  if (discard_body_) {  // decided while this waited
+    limits_.put_back(Resource::kUpload, taken.amount);
+    co_return true;
+  }
   reserved_up_ += text.size();
   auto sending = to_upstream(text);
   if (!co_await std::move(sending)) discard_body_ = true;
@@ -224,6 +226,10 @@ Awaitable<bool> Exchange::pump_chunked() {
     reach_limit(Resource::kUpload, taken.rule_limit);
     upstream_->stream->abort(net::CloseReason::kReset);
     co_return false;
+  }
+  if (discard_body_) {
+    limits_.put_back(Resource::kUpload, taken.amount);
+    co_return true;
   }
   reserved_up_ += http::kLastChunk.size();
   auto sending = to_upstream(http::kLastChunk);

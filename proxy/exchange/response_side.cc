@@ -228,7 +228,7 @@ Awaitable<bool> Exchange::relay_until_close() {
     input.consume(held);
     if (out_.size() >= kReadAhead) {
       begin_answer();
-      auto flushing = flush();
+      auto flushing = flush_inner();
       if (!co_await std::move(flushing)) co_return false;
     }
     auto reading = read_upstream();
@@ -248,8 +248,11 @@ Awaitable<bool> Exchange::relay_until_close() {
 
 // Everything of the response is here. Its record goes first, then its last bytes.
 Awaitable<bool> Exchange::finish(std::string_view last) {
+  // What is still to come of the body would not be in the record, and the upstream has answered without it.
+  if (!body_joined_) discard_body_ = true;
   auto recorded = record_request({});
   if (!recorded) co_return fail_with(ReasonCode::kAuditUnavailable, recorded.error().detail);
+  recorded_ = true;
   auto waiting = task_.services().recorder.accepted(recorded.value());
   auto on_file = co_await std::move(waiting);
   if (!on_file) co_return fail_with(ReasonCode::kAuditUnavailable, on_file.error().detail);

@@ -9,13 +9,15 @@ bool UpstreamPool::is_fit(const Kept& kept, Clock::time_point now) noexcept {
          kept.connection->stream->idle_and_open();
 }
 
-std::unique_ptr<UpstreamConnection> UpstreamPool::take(const policy::ApprovedDestination& destination) {
+std::unique_ptr<UpstreamConnection> UpstreamPool::take(const policy::ApprovedDestination& destination,
+                                                         const std::optional<IpAddress>& only) {
   if (kept_.empty()) return nullptr;
   auto now = Clock::now();
   for (std::size_t i = kept_.size(); i-- > 0;) {
     Kept& kept = kept_[i];
     const UpstreamConnection& candidate = *kept.connection;
     if (candidate.rule != destination.rule().index || candidate.port != destination.port() || candidate.target != destination.target()) continue;
+    if (only && candidate.endpoint.address != *only) continue;
     bool fit = is_fit(kept, now);
     auto connection = std::move(kept.connection);
     kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));

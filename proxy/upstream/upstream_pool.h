@@ -61,8 +61,8 @@ class UpstreamPool {
   static constexpr auto kMaxAge = std::chrono::seconds(60);
   static constexpr auto kMaxIdleTime = std::chrono::seconds(15);
 
-  // Null when there is none that fits.
-  std::unique_ptr<UpstreamConnection> take(const policy::ApprovedDestination& destination);
+  // Null when there is none that fits. `only`: none that was dialled at another address.
+  std::unique_ptr<UpstreamConnection> take(const policy::ApprovedDestination& destination, const std::optional<IpAddress>& only = std::nullopt);
   void give_back(std::unique_ptr<UpstreamConnection> connection);
   void drop_stale(Clock::time_point now) noexcept;
   // True if an idle connection could be closed to make room.
