@@ -104,6 +104,49 @@ Awaitable<void> abort_a_read(Loop& loop) {
 
 TEST(SocketStream, AbortEndsAWaitingReadAndEveryLaterOne) { Loop().run(abort_a_read); }
 
+// Two ends of one TCP connection on loopback.
+struct TcpPair {
+  TcpPair() {
+    std::uint16_t port = 0;
+    auto listener = loopback_listener(port);
+    auto address = to_socket_address({IpAddress::v4({127, 0, 0, 1}), port});
+    far.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    EXPECT_EQ(::connect(far.get(), address.get(), address.length), 0);
+    UniqueFd accepted(::accept4(listener.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    near = SocketStream::adopt(io.get_executor(), std::move(accepted)).value();
+  }
+  IoContext io{1};
+  UniqueFd far;
+  std::unique_ptr<SocketStream> near;
+};
+
+TEST(SocketStream, IsNotDeadAfterAnOrderlyEndOfBothStreams) {
+  TcpPair pair;
+  EXPECT_FALSE(pair.near->is_dead());
+  pair.near->shutdown_write();
+  char buffer[8];
+  EXPECT_EQ(::recv(pair.far.get(), buffer, sizeof buffer, 0), 0);
+  EXPECT_EQ(::send(pair.far.get(), "tail", 4, MSG_NOSIGNAL), 4);
+  pair.far.reset();
+  EXPECT_FALSE(pair.near->is_dead()) << "there is something to read";
+  EXPECT_EQ(pair.near->receive_now(buffer).count, 4u);
+  EXPECT_TRUE(pair.near->receive_now(buffer).ended());
+}
+
+TEST(SocketStream, IsDeadOnceReset) {
+  for (bool after_its_end : {false, true}) {
+    TcpPair pair;
+    if (after_its_end) EXPECT_EQ(::shutdown(pair.far.get(), SHUT_WR), 0);
+    EXPECT_FALSE(pair.near->is_dead());
+    linger now{1, 0};
+    EXPECT_EQ(::setsockopt(pair.far.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now), 0);
+    pair.far.reset();
+    EXPECT_TRUE(pair.near->is_dead());
+    EXPECT_TRUE(pair.near->is_dead()) << "asking takes nothing away";
+    EXPECT_TRUE(pair.near->send_now("x").failed());
+  }
+}
+
 Awaitable<void> connect_refused(Loop& loop) {
   std::uint16_t port = 0;
   loopback_listener(port).reset();

@@ -2,6 +2,7 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -103,11 +104,13 @@ Awaitable<Result<void>> SocketStream::write_all(std::string_view first, std::str
 
 Result<void> SocketStream::watch_anew() {
   error_code code;
-  int socket = socket_.release(code);
+  UniqueFd socket(socket_.release(code));
   if (code) return fail(from_code("watch a socket", code));
   int family = AF_INET, protocol = 0;
-  socket_.assign({family, protocol}, socket, code);
-  if (!code) socket_.native_non_blocking(true, code);
+  socket_.assign({family, protocol}, socket.get(), code);
+  if (code) return fail(from_code("watch a socket", code));
+  (void)socket.release();
+  socket_.native_non_blocking(true, code);
   if (code) return fail(from_code("watch a socket", code));
   return success();
 }
@@ -170,7 +173,11 @@ bool SocketStream::is_dead() noexcept {
   socklen_t length = sizeof info;
   if (!socket_.is_open()) return true;
   if (getsockopt(socket_.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return false;
-  return info.tcpi_state == TCP_CLOSE;
+  if (info.tcpi_state != TCP_CLOSE) return false;
+  // The state is the same after an orderly end of both streams, with bytes that can still be read. Only a fault leaves an error, which
+  // poll(2) shows without taking it away.
+  pollfd fault{socket_.native_handle(), 0, 0};
+  return ::poll(&fault, 1, 0) == 1 && (fault.revents & POLLERR) != 0;
 }
 
 bool SocketStream::is_delivered() noexcept {

@@ -43,8 +43,9 @@ class SocketStream final : public Stream {
   Transfer send_now(std::string_view bytes) noexcept;
   // Whether a read would find bytes (kMoved), the end or nothing; takes nothing.
   Transfer look() noexcept;
-  // True once the connection is gone for good, also while nobody reads or writes it; and once all that was written, with the end of the
-  // stream if shut down, has been acknowledged. Of sockets other than TCP: false, and true.
+  // True once the connection has broken, also while nobody reads or writes it, and until somebody was told so; not after an orderly end.
+  // And: once all that was written, with the end of the stream if shut down, has been acknowledged. Of sockets other than TCP: false,
+  // and true.
   bool is_dead() noexcept;
   bool is_delivered() noexcept;
   // As wait_readable and wait_writable, without a coroutine of their own: a tunnel waits long, and there are many.
