@@ -99,8 +99,9 @@ std::optional<Way::Next> Way::pull_through_pipe(std::uint64_t taken, Clock::time
   limits_.put_back(resource_, taken - got.count);
   if (!got.moved()) {
     pipe_ = {};
-    // Readable, and yet nothing comes: urgent data stands in the way, which only an ordinary read passes.
-    if (got.blocked() && woken_) {
+    // Readable, and yet nothing comes: urgent data stands in the way, which only an ordinary read passes. With the end of the stream
+    // behind it, splice(2) takes it for the end.
+    if ((got.blocked() && woken_) || (got.ended() && from_.look().moved())) {
       woken_ = false;
       auto some = limits_.take_now(resource_, kScarcePiece);
       return some == 0 ? look_without_allowance() : pull_through_memory(some, now);

@@ -1,15 +1,14 @@
 #include "proxy/tunnel/way.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/socket.h>
 
 #include <cstring>
 #include <random>
 #include <string>
+
+#include "proxy/tunnel/test_sockets.h"
 
 namespace sallyport::proxy {
 namespace {
@@ -20,29 +19,6 @@ using namespace std::chrono_literals;
 struct NoLedger final : LeaseSource {
   void request_lease(Resource, int, std::uint64_t) noexcept override {}
 };
-
-// Two connected TCP sockets on loopback: splice and urgent data are TCP's. The far one is the test's, non-blocking.
-std::pair<UniqueFd, UniqueFd> tcp_pair(int buffer = 0) {
-  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in at{};
-  at.sin_family = AF_INET;
-  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t length = sizeof at;
-  if (buffer > 0) EXPECT_EQ(::setsockopt(listener.get(), SOL_SOCKET, SO_RCVBUF, &buffer, sizeof buffer), 0);
-  EXPECT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&at), length), 0);
-  EXPECT_EQ(::listen(listener.get(), 1), 0);
-  EXPECT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&at), &length), 0);
-  UniqueFd near(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (buffer > 0) EXPECT_EQ(::setsockopt(near.get(), SOL_SOCKET, SO_SNDBUF, &buffer, sizeof buffer), 0);
-  EXPECT_EQ(::connect(near.get(), reinterpret_cast<sockaddr*>(&at), length), 0);
-  UniqueFd far(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  int on = 1;
-  for (const UniqueFd* end : {&near, &far}) {
-    EXPECT_EQ(::fcntl(end->get(), F_SETFL, O_NONBLOCK), 0);
-    EXPECT_EQ(::setsockopt(end->get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
-  }
-  return {std::move(near), std::move(far)};
-}
 
 // A direction between two connections whose far ends are the test's.
 struct World {
@@ -373,6 +349,26 @@ TEST(Way, PassesUrgentData) {
   EXPECT_EQ(next, Next::kEnded);
   EXPECT_FALSE(world.different);
   EXPECT_EQ(world.way->counted(), world.said);
+}
+
+// With the end of the stream behind it, splice(2) says at the mark that the stream has ended.
+TEST(Way, PassesWhatStandsBetweenUrgentDataAndTheEnd) {
+  World world;
+  bring_to_splicing(world);
+  auto before = world.said;
+  world.say_all(20'000);
+  ASSERT_EQ(::send(world.sender.get(), "!", 1, MSG_OOB | MSG_NOSIGNAL), 1);
+  world.say_all(20'000);
+  world.finish();
+  Next next = Next::kRead;
+  for (int k = 0; k < 20 && next != Next::kEnded && next != Next::kFailed; ++k) next = world.step();
+  EXPECT_EQ(next, Next::kEnded);
+  while (world.hear() > 0) {
+  }
+  EXPECT_EQ(world.heard, before + 40'000);
+  EXPECT_TRUE(world.end_heard);
+  EXPECT_FALSE(world.different);
+  EXPECT_EQ(world.way->counted(), before + 40'000);
 }
 
 // The same where the budget is used up exactly at the mark.
