@@ -327,6 +327,16 @@ def test_connect_015_ends_are_passed_on(lab, run):
     assert reset.out["ends"] == [[200, 200]] * 2
 
 
+def test_a_half_closed_tunnel_keeps_the_tail_of_its_download(lab, run):
+    """connect-015: the origin has sent all and closed, and the client, which ended its stream long ago, pauses before it reads."""
+    lab.script(5432, b"a" * (4 * MIB), trigger="eof", after="close")
+    ran = run(None, """
+        s, code, _ = tunnel("raw.test:5432"); s.sendall(b"request"); s.shutdown(socket.SHUT_WR); time.sleep(1.5)
+        data, how = drain(s); out["tail"] = [len(data), how]
+    """, RULES)
+    assert ran.out["tail"] == [4 * MIB, "fin"] and ran.total("bytes_down") == 4 * MIB
+
+
 def test_a_client_that_resets_takes_the_upstream_along(lab, run):
     lab.script(5432, mode="hold")
     ran = run("connections: {concurrent: 1}", """

@@ -40,7 +40,10 @@ Awaitable<std::optional<HostName>> choose_name(ClientConnection& client, std::sp
     if (!bytes.empty()) {
       auto said = bytes.front() == kHandshakeRecord ? said_in_tls(bytes) : said_in_http(bytes);
       bool known = said.name && std::ranges::find(names, *said.name) != names.end();
-      if (said.all) co_return known ? said.name : std::nullopt;
+      if (said.all) {
+        client.expect_until(Deadline::never(), Expired::kNothing);  // what follows has bounds of its own
+        co_return known ? said.name : std::nullopt;
+      }
     }
     auto reading = client.read_more();
     auto got = co_await std::move(reading);

@@ -68,7 +68,10 @@ Awaitable<bool> check_client_hello(ClientConnection& client, const policy::Appro
     co_return false;
   }
   auto fault = fault_of(hello, destination);
-  if (fault.reason == ReasonCode::kAllowed) co_return true;
+  if (fault.reason == ReasonCode::kAllowed) {
+    client.expect_until(Deadline::never(), Expired::kNothing);  // what follows has bounds of its own
+    co_return true;
+  }
   auto d = tls_decision(client, destination, fault.reason);
   if (hello.sni) d.sni = hello.sni->text();
   if (hello.ech == tls::EchState::kEsni) d.detail = "encrypted_server_name, the draft before ECH, is not let through by any rule";

@@ -19,7 +19,6 @@ void Relay::start(ClientConnection& client, const policy::ApprovedDestination& d
   auto relay = std::make_shared<Relay>(client, destination, std::move(upstream));
   auto& scope = relay->task_.scope();
   scope.enlist(*relay);
-  relay->pumps_ = 2;
   for (Way* way : {&relay->down_, &relay->up_}) {
     if (scope.spawn(pump(relay, *way))) continue;
     relay->break_off();
@@ -60,7 +59,10 @@ Awaitable<void> Relay::pump(std::shared_ptr<Relay> self, Way& way) {
       going = co_await std::move(pausing);
     }
   }
-  if (--self->pumps_ > 0) co_return;
+  if (--self->pumps_ > 0) {
+    self->watch();
+    co_return;
+  }
   auto finishing = self->finish();
   co_await std::move(finishing);
 }
@@ -119,11 +121,13 @@ void Relay::cut(std::string_view limit, ReasonCode reason, int owner) noexcept {
 // One entry of the wheel for all that may be due.
 void Relay::watch() noexcept {
   auto due = end_.earlier(Deadline(active_ + idle_));
-  if (writers_waiting_ > 0) due = due.earlier(Deadline::after(kWatch));
+  if (unread()) due = due.earlier(Deadline::after(kWatch));
   task_.services().wheel.arm(*this, due);
 }
 
-// Whoever waits to write does not see the other side reset.
+// Whoever waits to write does not see the other side reset; nobody sees the side reset whose stream has ended.
+bool Relay::unread() const noexcept { return writers_waiting_ > 0 || pumps_ < 2; }
+
 void Relay::blocked() noexcept {
   if (++writers_waiting_ == 1) watch();
 }
@@ -133,7 +137,7 @@ void Relay::expired() noexcept {
   auto now = Clock::now();
   if (end_.passed(now)) return cut("connections.duration", ReasonCode::kBudgetDuration, task_.duration_owner(destination_.rule()));
   if (now - active_ >= idle_) return cut("idle", ReasonCode::kIdle, -1);
-  if (writers_waiting_ > 0 && (client_->is_dead() || upstream_->stream->is_dead())) return break_off();
+  if (unread() && (client_->is_dead() || upstream_->stream->is_dead())) return break_off();
   watch();
 }
 

@@ -4,7 +4,8 @@
 // Counted are bytes of the upstream connection: those handed to its socket and those taken from it; the record, the budgets and the
 // task's totals say the same number. How it ends:
 //   both sides end by themselves   each end is passed on (half-close), then both are closed
-//   one side resets                the other is reset within kWatch, also while it does not read; what was in flight is lost with it
+//   one side resets                the other is reset within kWatch, also while it does not read or that side's stream has ended;
+//                                  what was in flight is lost with it
 //   a limit                        the client is reset at once; upstream gets all counted bytes and an orderly end, for kDeliveryTime at most
 //   the task ends                  both are reset
 // Lives on its task's thread, shared by the two coroutines that move its bytes; a coroutine that waits holds no buffer.
@@ -44,6 +45,7 @@ class Relay final : public async::Abortable, private async::DeadlineWheel::Entry
   void expired() noexcept override;
   void watch() noexcept;
   void blocked() noexcept;
+  bool unread() const noexcept;
   void record_cut();
   void record();
 
@@ -61,7 +63,7 @@ class Relay final : public async::Abortable, private async::DeadlineWheel::Entry
   ClientForm form_;
   policy::ReasonCode reason_ = policy::ReasonCode::kAllowed;
   State state_ = State::kOpen;
-  std::uint8_t pumps_ = 0;
+  std::uint8_t pumps_ = 2;
   std::uint8_t writers_waiting_ = 0;
   Way up_, down_;
 };

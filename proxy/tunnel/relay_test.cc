@@ -7,7 +7,12 @@
 #include <cstring>
 #include <string>
 
+#include <boost/asio/co_spawn.hpp>
+
+#include "core/tls/test_hellos.h"
 #include "policies/engine/load.h"
+#include "proxy/tunnel/test_sockets.h"
+#include "proxy/tunnel/tunnel.h"
 
 namespace sallyport::proxy {
 namespace {
@@ -33,6 +38,7 @@ rules:
   - allow: tcp://a.test:1
   - allow: tcp://b.test:1
     limits: {duration: 1s, upload: 500B}
+  - allow: tls://allowed.test:1
 )" + std::string(budgets);
   auto pool = resolver::SyntheticPool::make(IpPrefix::parse("198.18.0.0/20").value(), IpPrefix::parse("fd53:7079:0:1::/64").value());
   return {TaskId::parse("t-relay").value(), policy::load(text, "test.yaml").policy, std::move(pool).value(), leases,
@@ -41,7 +47,8 @@ rules:
 
 // A task with one tunnel; both of its far ends are the test's.
 struct World {
-  explicit World(std::string_view budgets, const char* host = "a.test")
+  enum class Over { kUnix, kTcp };
+  explicit World(std::string_view budgets, const char* host = "a.test", Over over = Over::kUnix)
       : ring(audit::AuditRing::create(audit::AuditRing::kMinSize).value()),
         recorder(io.get_executor(), audit::AuditRing::open(ring.duplicate().value()).value()),
         channels(ipc::Channel::pair().value()), resolver(io.get_executor(), wheel, std::move(channels.second)),
@@ -49,8 +56,8 @@ struct World {
         task({io.get_executor(), wheel, recorder, dialer, relays}, settings(leases, budgets, told)), name(HostName::parse(host).value()) {
     ::signal(SIGPIPE, SIG_IGN);
     task.run();
-    auto [near_client, far_client] = connected();
-    auto [near_upstream, far_upstream] = connected();
+    auto [near_client, far_client] = over == Over::kTcp ? tcp_pair(8192) : connected();
+    auto [far_upstream, near_upstream] = over == Over::kTcp ? tcp_pair(2 << 20) : connected();
     at_client = std::move(far_client);
     at_upstream = std::move(far_upstream);
     client.emplace(task, ClientForm::kExplicit, net::SocketStream::adopt(io.get_executor(), std::move(near_client)).value(), std::nullopt);
@@ -270,6 +277,83 @@ TEST(Relay, EndsWithEitherSideThatBreaks) {
     EXPECT_EQ(world.task.clients, 0u);
     EXPECT_EQ(world.told, kNothing);
   }
+}
+
+// Until `done`, at most so many milliseconds.
+template <class Condition>
+bool comes(World& world, int milliseconds, Condition done) {
+  for (; milliseconds > 0 && !done(); milliseconds -= 5) world.run(5);
+  return done();
+}
+
+// The upstream has ended in order, and much of what it said still waits for a client that pauses: nothing of it is lost.
+TEST(Relay, KeepsTheTailForAClientThatHasEndedItsStreamAndPauses) {
+  constexpr std::size_t kTotal = 150'000;
+  World world("", "a.test", World::Over::kTcp);
+  say(world.at_client, 10);
+  finish(world.at_client);
+  world.start();
+  world.run(30);
+  EXPECT_EQ(heard(world.at_upstream), 10u);
+  say(world.at_upstream, kTotal);
+  world.at_upstream.reset();
+  world.run(1300);
+  std::size_t total = 0;
+  EXPECT_TRUE(comes(world, 3000, [&] { return (total += heard(world.at_client)) >= kTotal || world.task.clients == 0; }));
+  total += heard(world.at_client);
+  EXPECT_EQ(total, kTotal);
+  world.run(20);
+  char byte;
+  EXPECT_EQ(::recv(world.at_client.get(), &byte, 1, 0), 0) << "an orderly end";
+  EXPECT_EQ(world.task.destinations().total().bytes_down, kTotal);
+}
+
+// The twin: an upstream that resets is seen while the client does not read.
+TEST(Relay, SeesAResetBehindAClientThatPauses) {
+  World world("", "a.test", World::Over::kTcp);
+  world.start();
+  say(world.at_upstream, 150'000);
+  world.run(30);
+  will_reset(world.at_upstream);
+  world.at_upstream.reset();
+  EXPECT_TRUE(comes(world, 2000, [&] { return world.task.clients == 0; }));
+}
+
+TEST(Relay, SeesAResetAfterTheEndOfThatStream) {
+  for (bool client : {true, false}) {
+    World world("", "a.test", World::Over::kTcp);
+    auto& end = client ? world.at_client : world.at_upstream;
+    say(end, 10);
+    finish(end);
+    world.start();
+    world.run(Relay::kWatch / 1ms * 3);
+    EXPECT_EQ(world.task.clients, 1u) << "a half-closed tunnel stays";
+    will_reset(end);
+    end.reset();
+    EXPECT_TRUE(comes(world, 2000, [&] { return world.task.clients == 0; })) << client;
+  }
+}
+
+// The time for the first bytes is over with them: the dial that follows has its own.
+TEST(ClientHelloCheck, LeavesNoDeadlineBehind) {
+  World world("", "allowed.test");
+  auto hello = tls::in_records(tls::HelloParts{}.message());
+  auto verdict = world.task.decide_connection({world.name, Port::of(1)});
+  ASSERT_TRUE(verdict.destination);
+  std::optional<bool> fits;
+  auto check = [&]() -> Awaitable<void> {
+    auto checking = check_client_hello(*world.client, *verdict.destination);
+    fits = co_await std::move(checking);
+  };
+  boost::asio::co_spawn(world.io, check(), [](std::exception_ptr fault) { EXPECT_FALSE(fault); });
+  world.run(5);
+  EXPECT_FALSE(fits) << "nothing was said";
+  EXPECT_EQ(::send(world.at_client.get(), hello.data(), hello.size(), MSG_NOSIGNAL), static_cast<ssize_t>(hello.size()));
+  world.run(5);
+  EXPECT_EQ(fits, std::optional(true));
+  world.wheel.advance(Clock::now() + ClientConnection::kClassificationTime + 1s);
+  EXPECT_EQ(world.client->expired(), Expired::kNothing);
+  EXPECT_FALSE(ended(world.at_client));
 }
 
 TEST(Relay, EndsWithItsTask) {
