@@ -107,6 +107,7 @@ class Task {
   std::uint64_t dns_queries = 0;
   std::size_t clients = 0;  // open client connections
   net::RelayShare relay_share;
+  DialShare dial_share;
 
   // Appends the record; a denial also enters the log and the counters. kOverloaded or kUnavailable: it must not happen.
   Result<RecordedDecision> record(const Decision& decision);

@@ -30,7 +30,8 @@ Awaitable<OpenedUpstream> open_upstream(ClientConnection& client, const policy::
   auto& dialer = task.services().dialer;
   auto deadline = Deadline::after(Dialer::kConnectTimeout);
   const auto& only = client.dial_only();
-  auto dialling = only ? dialer.dial_at(*only, destination, task.scope(), deadline) : dialer.dial(destination, task.scope(), deadline);
+  auto dialling = only ? dialer.dial_at(*only, destination, task.scope(), deadline)
+                       : dialer.dial(destination, task.dial_share, task.scope(), deadline);
   auto outcome = co_await std::move(dialling);
   if (!outcome) co_return OpenedUpstream{nullptr, std::move(outcome.failure), false};
   if (task.phase() == Task::Phase::kEnded) co_return OpenedUpstream{nullptr, {ReasonCode::kTaskEnded, ""}, false};

@@ -30,13 +30,18 @@ ReasonCode refusal(const Error& error) {
 
 }  // namespace
 
-Awaitable<DialOutcome> Dialer::dial(policy::ApprovedDestination destination, async::TaskScope& scope, Deadline deadline) {
+Awaitable<DialOutcome> Dialer::dial(policy::ApprovedDestination destination, DialShare& share, async::TaskScope& scope, Deadline deadline) {
   if (const IpAddress* literal = destination.target().address()) {
     auto dialling = dial_addresses({*literal}, destination.port(), scope, deadline);
     co_return co_await std::move(dialling);
   }
-  auto resolving = resolver_.resolve(*destination.target().host(), scope, deadline);
+  const HostName& name = *destination.target().host();
+  if (share.resolving >= kMaxResolving && resolver_.kept(name) == nullptr)
+    co_return failed(ReasonCode::kOverloaded, "too many names are being resolved for this task");
+  ++share.resolving;
+  auto resolving = resolver_.resolve(name, scope, deadline);
   auto resolved = co_await std::move(resolving);
+  --share.resolving;
   if (scope.closing()) co_return failed(ReasonCode::kTaskEnded, "");
   if (resolved.status != ResolveStatus::kOk) co_return resolution_failed(std::move(resolved));
   auto dialling = dial_addresses(std::move(resolved.addresses), destination.port(), scope, deadline);

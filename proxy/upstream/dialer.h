@@ -30,6 +30,11 @@ struct DialOutcome {
   explicit operator bool() const noexcept { return dialled.stream != nullptr; }
 };
 
+// What the dials of one task hold; kept by the task.
+struct DialShare {
+  std::size_t resolving = 0;  // names being looked up
+};
+
 class Dialer {
  public:
   static constexpr auto kConnectTimeout = std::chrono::seconds(10);   // for the whole of a dial
@@ -39,8 +44,11 @@ class Dialer {
   Dialer(async::DeadlineWheel& wheel, ResolverClient& resolver, const net::AddressPolicy& addresses)
       : wheel_(wheel), resolver_(resolver), addresses_(addresses) {}
 
-  // The end of `scope` (the task's) ends a dial: kTaskEnded.
-  Awaitable<DialOutcome> dial(policy::ApprovedDestination destination, async::TaskScope& scope, Deadline deadline);
+  // Lookups at once for the dials of one task, a part of what the thread has for all (ResolverClient::kMaxInFlight).
+  static constexpr std::size_t kMaxResolving = 256;
+
+  // The end of `scope` (the task's) ends a dial: kTaskEnded. `share`: the task's; used up, a name that must be looked up is kOverloaded.
+  Awaitable<DialOutcome> dial(policy::ApprovedDestination destination, DialShare& share, async::TaskScope& scope, Deadline deadline);
   // The same at one address that the destination's name was found to have, and at no other.
   Awaitable<DialOutcome> dial_at(IpAddress address, policy::ApprovedDestination destination, async::TaskScope& scope, Deadline deadline);
   ResolverClient& resolver() noexcept { return resolver_; }

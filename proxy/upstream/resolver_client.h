@@ -40,6 +40,9 @@ class ResolverClient {
   // Ends early with kUnavailable when `scope` closes.
   Awaitable<Resolved> resolve(const HostName& name, async::TaskScope& scope, Deadline deadline);
 
+  // What resolve would answer at once; null: it would have to ask.
+  const Resolved* kept(const HostName& name) const;
+
   // The same for records of another type (dns::has_record_data, by its number). Not kept here.
   Awaitable<Resolved> resolve_records(const HostName& name, std::uint16_t type, async::TaskScope& scope, Deadline deadline);
 
@@ -61,7 +64,6 @@ class ResolverClient {
     Clock::time_point until;
   };
   Awaitable<Resolved> ask(const HostName& name, std::uint16_t record_type, async::TaskScope& scope, Deadline deadline);
-  const Resolved* kept(const HostName& name) const;
   void keep(const HostName& name, const Resolved& result);
   void take_answers();
   void lose() noexcept;
