@@ -4,9 +4,18 @@
 
 namespace sallyport::proxy {
 
-bool RealAddresses::learn(const HostName& name, std::span<const IpAddress> addresses, Clock::time_point now) {
-  if (size_ + addresses.size() > kMax) forget(now);
+bool RealAddresses::has_room(const HostName& name, std::span<const IpAddress> addresses) const {
   if (size_ + addresses.size() > kMax) return false;
+  return std::ranges::all_of(addresses, [&](const IpAddress& address) {
+    auto found = entries_.find(address);
+    if (found == entries_.end() || found->second.size() < kMaxNames) return true;
+    return std::ranges::find(found->second, name, &Entry::name) != found->second.end();
+  });
+}
+
+bool RealAddresses::learn(const HostName& name, std::span<const IpAddress> addresses, Clock::time_point now) {
+  if (!has_room(name, addresses)) forget(now);
+  if (!has_room(name, addresses)) return false;
   for (const IpAddress& address : addresses) {
     auto& names = entries_[address];
     auto known = std::ranges::find(names, name, &Entry::name);

@@ -17,6 +17,7 @@ namespace sallyport::proxy {
 class RealAddresses {
  public:
   static constexpr std::size_t kMax = 4096;                // pairs of address and name
+  static constexpr std::size_t kMaxNames = 64;             // of one address: each connection to it looks at all of them
   static constexpr auto kKept = std::chrono::minutes(60);  // programs keep addresses for longer than their TTL
 
   // False: there is no room, and the addresses must not be given to the task.
@@ -30,6 +31,7 @@ class RealAddresses {
     HostName name;
     Clock::time_point until;
   };
+  bool has_room(const HostName& name, std::span<const IpAddress> addresses) const;
   void forget(Clock::time_point now);
 
   std::unordered_map<IpAddress, std::vector<Entry>> entries_;

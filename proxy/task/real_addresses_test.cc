@@ -41,5 +41,18 @@ TEST(RealAddresses, DenyMoreThanTheyHold) {
   EXPECT_EQ(real.size(), 1u);
 }
 
+TEST(RealAddresses, DenyMoreNamesOfOneAddressThanEachConnectionCanLookAt) {
+  RealAddresses real;
+  auto shared = std::vector{ip("192.0.2.1")};
+  for (std::size_t i = 0; i < RealAddresses::kMaxNames; ++i)
+    EXPECT_TRUE(real.learn(host("n" + std::to_string(i) + ".test"), shared, kStart));
+  EXPECT_FALSE(real.learn(host("more.test"), std::vector{ip("192.0.2.2"), ip("192.0.2.1")}, kStart));
+  EXPECT_TRUE(real.names_of(ip("192.0.2.2"), kStart).empty()) << "all of its addresses or none";
+  EXPECT_TRUE(real.learn(host("n5.test"), shared, kStart)) << "one that is known";
+  EXPECT_TRUE(real.learn(host("more.test"), std::vector{ip("192.0.2.2")}, kStart)) << "another address";
+  EXPECT_TRUE(real.learn(host("later.test"), shared, kStart + RealAddresses::kKept)) << "old ones make room";
+  EXPECT_EQ(real.names_of(ip("192.0.2.1"), kStart + RealAddresses::kKept).size(), 1u);
+}
+
 }  // namespace
 }  // namespace sallyport::proxy
