@@ -79,22 +79,32 @@ class DestinationReading {
     return parts;
   }
 
+  // Nobody is told to write a password into a policy.
+  static Text without_user(Text authority) {
+    auto at = authority.rfind('@');
+    return at == authority.npos ? authority : authority.substr(at + 1);
+  }
+
   std::nullopt_t missing_scheme(Text rest) {
     if (MethodSet::of(rest))
       return refuse("a method without a destination", std::string(rest) + " http://api.example/**");
-    auto host = quoted(rest.substr(0, rest.find('/')));
+    Text authority = rest.substr(0, rest.find('/'));
+    bool has_user = without_user(authority) != authority;
+    auto host = quoted(without_user(authority));
     host = host.substr(1, host.size() - 2);
     return refuse(
-        "the scheme is missing: it says what is enforced",
+        std::string("the scheme is missing: it says what is enforced") +
+            (has_user ? "; and a user name is no part of a rule" : ""),
         "tls://" + host + " (an encrypted tunnel), or http://" + host + "/** (clear HTTP, every request decided)");
   }
 
   std::nullopt_t not_yet(const Parts& parts) {
     bool has_path = parts.scheme == "https" && !parts.path.starts_with('/');
-    std::string host = quoted(parts.authority);
+    std::string host = quoted(without_user(parts.authority));
     host = host.substr(1, host.size() - 2);
     return refuse(
         std::string(parts.scheme) + ":// is not supported yet" +
+            (without_user(parts.authority) != parts.authority ? ", and a user name is no part of a rule" : "") +
             (has_path ? " (and its path is missing: https://h/** would be everything, https://h/ exactly /)" : ""),
         "tls://" + host +
             (action_ == Action::kAllow
@@ -147,6 +157,11 @@ class DestinationReading {
   }
 
   std::optional<std::pair<HostPattern, Port>> read_authority(const Parts& parts, Scheme scheme) {
+    if (Text host = without_user(parts.authority); host != parts.authority) {
+      std::string alone = quoted(host);
+      return refuse("a destination has no user or password",
+                    "the host alone: " + std::string(parts.scheme) + "://" + alone.substr(1, alone.size() - 2));
+    }
     auto split = split_port(parts.authority);
     auto host = read_host({split.host, scheme, action_, node_.at}, reporter_);
     if (!host && !split.has_port) return std::nullopt;

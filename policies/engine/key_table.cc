@@ -55,6 +55,12 @@ bool check_key(const KeyTable& table, const YamlEntry& entry, Reporter& reporter
                    "the value in single quotes, or the keys on lines of their own");
     return false;
   }
+  // {requests: 1,000}
+  if (!entry.key.empty() && entry.key.front() >= '0' && entry.key.front() <= '9' && entry.value.is_empty()) {
+    reporter.error(entry.at, "a comma separates entries, and a number is written in plain digits", entry.key,
+                   "the number without commas, as in 1000");
+    return false;
+  }
   report_unknown(table, entry, reporter);
   return false;
 }

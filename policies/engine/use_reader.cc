@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "core/base/escape.h"
 #include "policies/catalogue/catalogue.h"
 #include "policies/engine/catalogue_reader.h"
 #include "policies/engine/did_you_mean.h"
@@ -164,9 +163,23 @@ class UseReading {
 
 }  // namespace
 
+namespace {
+
+// What was meant by an entry that stands alone and not in a list: with a version, since nothing else loads.
+std::string in_a_list(std::string_view text) {
+  auto label = label_of(text);
+  if (label && catalogue_text(label->name, label->version)) return "use: [" + std::string(text) + "]";
+  auto all = names();
+  auto alone = text.substr(0, text.find('/'));
+  auto meant = std::ranges::find(all, alone) != all.end() ? alone : did_you_mean(alone, all);
+  return "use: [" + newest(meant.empty() ? "pypi" : meant) + "]";
+}
+
+}  // namespace
+
 std::vector<UsedEntry> read_use(const YamlNode& node, std::string_view task, Reporter& reporter) {
   if (!node.is_list() || node.items.empty() || node.items.size() > kMaxUses) {
-    std::string advice = node.is_scalar() && !node.text.empty() ? "use: [" + escape_text(node.text, 40) + "]" : "use: [pypi/1]";
+    std::string advice = node.is_scalar() && !node.text.empty() ? in_a_list(node.text) : "use: [pypi/1]";
     reporter.error(node.at, "use: holds a list of 1 to 64 entries of the catalogue", node.text, std::move(advice));
     return {};
   }

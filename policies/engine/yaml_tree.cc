@@ -236,8 +236,10 @@ class Reader {
     std::uint32_t first = 0;
     for (const YamlEntry& earlier : map.entries)
       if (first == 0 && earlier.key == entry.key) first = earlier.at.line;
+    // {requests: 1,000,000}
+    bool comma = map.flow && !entry.key.empty() && entry.key.front() >= '0' && entry.key.front() <= '9';
     reporter_.error(entry.at, "the key " + quoted(entry.key) + " stands twice, first in line " + std::to_string(first),
-                    entry.key, "it once");
+                    entry.key, comma ? "it once; a number has plain digits: 1000, not 1,000" : "it once");
   }
 
   Events events_;
