@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/base/escape.h"
-#include "policies/edit/comments.h"
+#include "policies/edit/layout.h"
 #include "policies/edit/scalar_text.h"
 #include "policies/review/explain.h"
 
@@ -24,6 +24,7 @@ std::vector<std::string> lines_of(std::string_view text) {
 }
 
 std::size_t indent_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
+bool has_dash(std::string_view line) { return line.substr(indent_of(line)).starts_with('-'); }
 bool is_blank(std::string_view line) { return indent_of(line) == line.size(); }
 
 // Where the new rule goes: before which line (from 0), and how far in its dash stands.
@@ -96,7 +97,8 @@ class Adding {
   Added insert(const std::string& destination) {
     auto lines = lines_of(text_);
     auto place = place_in(lines);
-    if (!place) return refuse("rules: is written in brackets: run 'sallyport policy fmt' on the file first");
+    if (!place)
+      return refuse("rules: is not written with one rule to a line: run 'sallyport policy fmt' on the file first");
     std::string pad(place->indent, ' '), rule;
     std::string value = scalar_text(destination, Within::kBlock);
     rule = id_.empty() ? "- allow: " + value : "- id: " + scalar_text(id_, Within::kBlock);
@@ -115,11 +117,35 @@ class Adding {
                     "- allow: " + value,
                     static_cast<std::uint32_t>(place->line + (place->make_key ? 2 : 1)),
                     {},
-                    {}});
+                    {}},
+                   destination);
   }
 
-  // What was put in has to load and to allow what was wanted.
-  Added checked(Added added) {
+  // The file as it was, and one new rule at the end of rules:. A line that seems to be a comment may be the middle of a
+  // quoted text.
+  bool adds_only(const Added& added, const std::string& destination) const {
+    Reporter silent("");
+    auto before = read_yaml(text_, silent), after = read_yaml(added.text, silent);
+    if (!before || !after) return false;
+    auto was = std::ranges::find(before->entries, "rules", &YamlEntry::key);
+    auto is = std::ranges::find(after->entries, "rules", &YamlEntry::key);
+    if (is == after->entries.end() || is->value.items.empty()) return false;
+    const YamlNode& last = is->value.items.back();
+    auto allow = std::ranges::find(last.entries, "allow", &YamlEntry::key);
+    if (allow == last.entries.end() || allow->value.text != destination) return false;
+    is->value.items.pop_back();
+    if (is->value.items.empty() && was == before->entries.end())
+      after->entries.erase(is);
+    else if (is->value.items.empty())
+      is->value = was->value;
+    return same_tree(*before, *after);
+  }
+
+  // What was put in has to be all that is new, to load and to allow what was wanted.
+  Added checked(Added added, const std::string& destination) {
+    if (!adds_only(added, destination))
+      return refuse(
+          "a line put in there would change what stands around it: run 'sallyport policy fmt' on the file first");
     auto loaded = load(added.text, file_, options_);
     if (!loaded.policy) {
       for (const Diagnostic& d : loaded.diagnostics)
@@ -149,9 +175,10 @@ class Adding {
     auto next = rules + 1;
     std::size_t end = next == root->entries.end() ? lines.size() : next->at.line - 1;
     std::size_t first = list.items.front().at.line - 1;
-    while (lines[first].find('-') == std::string::npos && first > key) --first;
-    std::size_t indent = lines[first].find('-');
-    if (indent == std::string::npos) return std::nullopt;
+    // A dash may stand on a line above what it begins.
+    while (!has_dash(lines[first]) && first > key) --first;
+    if (first == key) return std::nullopt;
+    std::size_t indent = indent_of(lines[first]);
     while (end > key + 1 &&
            (is_blank(lines[end - 1]) || (lines[end - 1][indent_of(lines[end - 1])] == '#' &&
                                          indent_of(lines[end - 1]) <= indent && next != root->entries.end())))

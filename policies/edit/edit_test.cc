@@ -62,6 +62,33 @@ TEST(Format, QuotesOnlyWhatNeedsIt) {
   EXPECT_NE(text.find("it's"), text.npos) << text;
 }
 
+// A comment behind a part of a map in braces moves to another line, and what it kept apart fits into one line then.
+TEST(Format, IsDoneAfterOnceWithCommentsInBraces) {
+  for (std::string_view text : {R"(# top
+policy: "p/1" # name
+rules: # the rules
+  - {id: one, allow: "GET http://h.test/a/**", # why
+     limits: {requests: 5, # five
+       upload: 5KiB}} # end
+  -   # odd dash
+    allow: tls://g.test
+budgets: {wall: 30m # wall
+  }
+)",
+                                R"(policy: p/1
+rules:
+  - id: one
+    allow: GET http://h.test/a/**
+    limits: # five
+      {requests: 5, # six
+       upload: 5KiB} # seven
+)"}) {
+    auto once = format(text, "p.yaml");
+    ASSERT_TRUE(once.text) << formatted(text);
+    EXPECT_EQ(formatted(*once.text), *once.text) << text;
+  }
+}
+
 TEST(Format, RefusesWhatDoesNotLoad) {
   auto out = format("policy: p/1\nrules:\n- allow: a.test\n", "p.yaml");
   EXPECT_FALSE(out.text);
@@ -138,6 +165,31 @@ TEST(Add, RefusesWithTheReason) {
   EXPECT_EQ(add("policy: p\n", "p.yaml", "tls://a.test", "").kind, Added::Kind::kRefused);
   EXPECT_EQ(add("policy: p/1\nrules: [{allow: tls://a.test}]\n", "p.yaml", "tls://b.test", "").kind,
             Added::Kind::kRefused);
+}
+
+// What looks like a comment is the end of a quoted text.
+TEST(Add, WritesNothingIntoAQuotedText) {
+  constexpr std::string_view kQuoted =
+      "policy: p/1\nrules:\n  - allow: GET http://h.test/a\n    query:\n      a: 'x\n  # y'\nbudgets: {wall: 3m}\n";
+  ASSERT_TRUE(load(kQuoted, "p.yaml").policy);
+  for (std::string_view wanted : {"GET,POST http://new.test/x", "GET http://new.test/x", "tls://new.test"}) {
+    auto added = add(kQuoted, "p.yaml", wanted, "");
+    EXPECT_EQ(added.kind, Added::Kind::kRefused) << added.text;
+    EXPECT_TRUE(added.text.empty());
+    EXPECT_NE(added.why.find("policy fmt"), std::string::npos) << added.why;
+  }
+  // Once it is laid out anew there is a place.
+  EXPECT_EQ(add(formatted(kQuoted), "p.yaml", "GET,POST http://new.test/x", "").kind, Added::Kind::kAdded);
+}
+
+TEST(Add, FindsADashThatStandsAlone) {
+  constexpr std::string_view kAlone =
+      "policy: p/1\nrules:\n  -\n    # a-b\n    allow: GET http://my-g.test/a/**\n  # about budgets\nbudgets: {wall: 3m}\n";
+  auto added = add(kAlone, "p.yaml", "tls://new.test", "");
+  ASSERT_EQ(added.kind, Added::Kind::kAdded) << added.why;
+  std::string expected(kAlone);
+  expected.insert(expected.find("  # about"), "  - allow: tls://new.test\n");
+  EXPECT_EQ(added.text, expected);
 }
 
 TEST(Add, BeginsAListWhereThereIsNone) {

@@ -7,6 +7,8 @@
 namespace sallyport::policy::edit {
 namespace {
 
+constexpr int kMostPasses = 8;
+
 std::optional<YamlNode> tree_of(std::string_view text) {
   Reporter silent("");
   return read_yaml(text, silent);
@@ -34,6 +36,15 @@ Formatted format(std::string_view text, std::string_view file_name, const LoadOp
   auto comments = comments_of(text, *root);
   std::string out = lay_out(*root, comments);
   auto again = tree_of(out);
+  // A comment that moves to the end of another line can let a map stand in one line that could not before.
+  for (int i = 0; again; ++i) {
+    std::string next = lay_out(*again, comments_of(out, *again));
+    if (next == out) break;
+    if (i == kMostPasses)
+      return refuse(file_name, "laying this file out comes to no end", "comments on lines of their own");
+    out = std::move(next);
+    again = tree_of(out);
+  }
   bool kept = again && same_tree(*root, *again) && same_comments(comments, comments_of(out, *again)) &&
               load(out, file_name, options).policy;
   if (!kept)
