@@ -167,6 +167,28 @@ TEST(Suggest, AllowsWhatWasRecordedAndNothingBeside) {
     EXPECT_FALSE(ask(*outcome.policy, Inquiry::parse(other).value()).allowed()) << other;
 }
 
+// Whatever was seen beside it, a path stands before the star or ** that covers it: the policy loads.
+TEST(Suggest, LoadsWhereOnePathCoversAnother) {
+  const std::vector<std::vector<std::string_view>> logs{
+      {"GET http://a.test/p/1", "GET http://a.test/p/2", "GET http://a.test/p/3", "GET http://a.test/p/c3"},
+      {"GET http://a.test/a;b", "GET http://a.test/x"},
+      {"GET http://a.test/a/*", "GET http://a.test/a/b"},
+      {"GET http://a.test/a/*", "GET http://a.test/*/b", "GET http://a.test/*/*", "POST http://a.test/x/y",
+       "GET http://a.test/a;b", "GET http://a.test/"},
+      {"GET http://a.test/**", "GET http://a.test/z", "HEAD http://a.test/z", "HEAD http://a.test/q;r"},
+      {"GET http://a.test/p/1/a/1", "GET http://a.test/p/2/a/2", "GET http://a.test/p/3/a/3", "GET http://a.test/p/4/a/x",
+       "GET http://a.test/p/5/a/x", "GET http://a.test/p/6/a/x"}};
+  for (const auto& asked : logs) {
+    std::vector<Recorded> log;
+    for (auto text : asked) log.push_back(recorded(text));
+    auto suggestion = suggest(log, "seen", "a");
+    auto outcome = load(suggestion.text, "s.yaml");
+    ASSERT_TRUE(outcome.policy) << suggestion.text << testing::all_text(outcome);
+    for (const auto& one : log)
+      EXPECT_TRUE(ask(*outcome.policy, one.inquiry).allowed()) << one.inquiry.text() << suggestion.text;
+  }
+}
+
 TEST(Suggest, KeepsIdsWhereThereAreFew) {
   auto suggestion = suggest({recorded("GET http://a.test/items/1"), recorded("GET http://a.test/items/2"),
                              recorded("GET http://a.test/items/x")},

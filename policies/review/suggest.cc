@@ -156,7 +156,15 @@ class Suggesting {
       }
     }
     for (const auto& method : place.everywhere_methods) by_path["/**"].first.add(*MethodSet::of(method));
-    for (const auto& [path, found] : by_path) {
+    // A rule that an earlier one covers would never decide, and the policy would not load. A pattern without ** covers
+    // none that has as many stars or more, so that those with few come first; what is for every path comes last.
+    std::vector<std::pair<std::string, std::pair<MethodSet, bool>>> ordered(by_path.begin(), by_path.end());
+    std::ranges::sort(ordered, {}, [](const auto& each) {
+      const std::string& path = each.first;
+      auto stars = path == "/**" ? path.npos : static_cast<std::size_t>(std::ranges::count(path, '*'));
+      return std::pair(stars, std::string_view(path));
+    });
+    for (const auto& [path, found] : ordered) {
       std::string comment;
       if (found.second)
         comment = "each * stands for " + std::to_string(kManyIds) + " or more different ids that were seen there";
