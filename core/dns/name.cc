@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/escape.h"
+#include "core/dns/protocol.h"
 
 namespace sallyport::dns {
 namespace {
@@ -67,7 +68,8 @@ std::optional<Name> Name::read(std::span<const std::uint8_t> message, std::size_
     if ((length & 0xc0) == 0xc0) {
       if (from + 1 >= message.size()) return std::nullopt;
       std::size_t target = static_cast<std::size_t>(length & 0x3f) << 8 | message[from + 1];
-      if (target >= lowest) return std::nullopt;
+      // The header holds no name, whatever its bytes look like.
+      if (target < kHeaderSize || target >= lowest) return std::nullopt;
       if (after == 0) after = from + 2;
       lowest = from = target;
       continue;

@@ -262,5 +262,14 @@ TEST(Name, FollowsPointersBackwardsOnly) {
   EXPECT_EQ(at(34), "none");
 }
 
+TEST(Name, IsNotReadOutOfTheHeader) {
+  std::string message = header_of(0) + std::string("\x04test\0\x03uq2\xc0\x0b\x03uq2\xc0\x0c", 18);
+  std::size_t into_header = 18, to_a_name = 24;
+  EXPECT_FALSE(Name::read(testing::bytes(message), into_header)) << "a zero byte of the header is no root";
+  auto name = Name::read(testing::bytes(message), to_a_name);
+  ASSERT_TRUE(name);
+  EXPECT_EQ(name->escaped(), "uq2.test");
+}
+
 }  // namespace
 }  // namespace sallyport::dns
