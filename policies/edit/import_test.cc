@@ -203,6 +203,63 @@ TEST(ImportSquid, NeedsEveryAclOfALine) {
   EXPECT_FALSE(allows(out, "tls://a.example.com"));
 }
 
+// An ACL is one object, wherever its values stand.
+TEST(ImportSquid, TakesValuesThatComeAfterTheirUse) {
+  std::string before = "acl good dstdomain .example.com\nacl bad dstdomain a.example.com\nhttp_access deny bad\n",
+              after = "http_access allow good\nhttp_access deny all\n";
+  auto out = take(Source::kSquid, before + "acl bad dstdomain secret.example.com\n" + after);
+  EXPECT_TRUE(allows(out, "tls://b.example.com")) << said(out);
+  EXPECT_FALSE(allows(out, "tls://a.example.com"));
+  EXPECT_FALSE(allows(out, "tls://secret.example.com"));
+  EXPECT_FALSE(allows(take(Source::kSquid, before + after + "acl bad dstdomain secret.example.com\n"),
+                      "tls://secret.example.com"));
+  EXPECT_FALSE(
+      allows(take(Source::kSquid, before + "acl bad dstdomain \"/etc/squid/bad\"\n" + after), "tls://b.example.com"));
+  EXPECT_FALSE(allows(take(Source::kSquid, before + "acl BAD dstdomain secret.example.com\n" + after),
+                      "tls://secret.example.com"));
+}
+
+TEST(ImportSquid, AllowsNothingBesideWhatMayDenyUnseen) {
+  std::string allow = "acl good dstdomain .example.com\nacl bad dstdomain secret.example.com\nhttp_access allow good\n";
+  for (const char* line :
+       {"adapted_http_access deny bad", "http_reply_access deny bad", "miss_access deny bad",
+        "miss_access \\\n deny bad", "if false\nacl bad dstdomain b.example.com\nendif", "include /etc/squid/more.conf",
+        "url_rewrite_program /usr/bin/guard", "ssl_bump terminate bad", "# a comment \\\nhttp_access deny bad"}) {
+    for (const auto& text : {allow + line + "\n", line + ("\n" + allow)}) {
+      auto out = take(Source::kSquid, text);
+      EXPECT_FALSE(allows(out, "tls://secret.example.com")) << text;
+      EXPECT_FALSE(allows(out, "tls://b.example.com")) << text;
+      EXPECT_EQ(count(said(out), "nothing is allowed"), 1u) << said(out);
+    }
+  }
+  for (const char* line : {"http_reply_access allow all", "icp_access deny all", "ssl_bump splice all", "via off",
+                           "# http_reply_access deny bad"})
+    EXPECT_TRUE(allows(take(Source::kSquid, allow + line + "\n"), "tls://b.example.com")) << line;
+}
+
+TEST(ImportSquid, JoinsLinesThatGoOn) {
+  auto out =
+      take(Source::kSquid, "acl good dstdomain \\\n  a.example.com \\\n  b.example.com\nhttp_access allow \\\n good\n");
+  EXPECT_TRUE(allows(out, "tls://a.example.com")) << said(out);
+  EXPECT_TRUE(allows(out, "tls://b.example.com"));
+}
+
+TEST(ImportSquid, TakesAnOwnAclForWhatItSays) {
+  std::string good = "acl good dstdomain .example.com\n", allow = "http_access allow good\n";
+  for (const char* own : {"acl manager dstdomain secret.example.com\nhttp_access deny manager\n",
+                          "acl to_localhost dst 10.0.0.0/8\nhttp_access deny to_localhost\n"}) {
+    EXPECT_FALSE(allows(take(Source::kSquid, good + own + allow), "tls://secret.example.com")) << own;
+    EXPECT_FALSE(allows(take(Source::kSquid, own + good + allow), "tls://b.example.com")) << own;
+  }
+  EXPECT_FALSE(
+      allows(take(Source::kSquid, good + "acl all src 10.0.0.1\nhttp_access allow good all\n"), "tls://b.example.com"));
+  // As older versions needed them.
+  for (const char* usual :
+       {"acl manager proto cache_object\nhttp_access deny manager\n", "acl all src 0.0.0.0/0.0.0.0\n",
+        "acl to_localhost dst 127.0.0.0/8 0.0.0.0/32\nhttp_access deny to_localhost\n", "acl CONNECT method CONNECT\n"})
+    EXPECT_TRUE(allows(take(Source::kSquid, good + usual + allow), "tls://b.example.com")) << usual;
+}
+
 TEST(Import, RefusesWhatItCannotRead) {
   EXPECT_FALSE(take(Source::kSmokescreen, "services: [").text);
   EXPECT_FALSE(take(Source::kSmokescreen, "- a\n").text);
