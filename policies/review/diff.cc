@@ -22,7 +22,7 @@ class Comparing {
 
   Diff run() {
     for (const Target& host : hosts_of(a_, b_)) compare_host(host);
-    diff_rule_limits(a_, b_, pairs_, out_);
+    diff_rule_limits(a_, b_, pairs_, possible_, out_);
     diff_budgets(a_, b_, out_);
     return std::move(out_);
   }
@@ -113,45 +113,65 @@ class Comparing {
       return;
     }
     std::size_t wider_before = wider_seen_;
-    bool some = false;
     for (const auto& query : sample_queries(more)) {
       inquiry.request->has_query = !query.empty();
       inquiry.request->query = query;
       for (const auto& type : sample_bodies(more)) {
         inquiry.content_type = type;
-        some = compare_request(inquiry, kind.methods) || some;
+        compare_request(inquiry, kind.methods);
       }
     }
-    if (wider_seen_ == wider_before && !kind.at_a.same_as(kind.at_b)) prove_not_wider(kind, inquiry, some);
+    if (wider_seen_ == wider_before) prove_not_wider(kind, inquiry);
   }
 
   // Samples showed nothing. What they cannot show has to follow from the rules.
-  void prove_not_wider(const RequestKind& kind, const Inquiry& inquiry, bool some) {
+  void prove_not_wider(const RequestKind& kind, const Inquiry& inquiry) {
+    if (is_denied(b_, inquiry)) return;
     const CanonicalPath& path = inquiry.request->path;
-    auto before = allowing(kind.at_a, false, path, kind.method), above = allowing(kind.at_a, true, path, kind.method);
-    for (const auto& now : allowing(kind.at_b, false, path, kind.method)) {
-      if (!some && is_denied(inquiry)) return;
-      bool covered = covers(before, now) && (a_.ceiling() == nullptr || covers(above, now));
-      std::string where = now.rule->id + " in line " + std::to_string(now.rule->line) + ", " +
-                          std::string(kind.method) + " " + kind.path;
-      if (!covered) {
+    auto before = allowing(kind.at_a, false, path, kind.method), above = allowing(kind.at_a, true, path, kind.method),
+         after = allowing(kind.at_b, false, path, kind.method);
+    if (!kind.at_a.same_as(kind.at_b)) {
+      bool denied = is_denied(a_, inquiry);
+      for (const auto& now : after) {
+        if (!denied && covers(before, now) && (a_.ceiling() == nullptr || covers(above, now))) continue;
         undecided(
             "no request was found that only the new one allows, and it could not be shown that there is none: rule " +
-            where);
+            now.rule->id + " in line " + std::to_string(now.rule->line) + ", " + std::string(kind.method) + " " +
+            kind.path);
         return;
       }
-      for (const auto& then : before)
-        if (may_exceed(now.rule->limits, then.rule->limits) &&
-            !are_disjoint(now.terms->request.get(), then.terms->request.get()) &&
-            !pairs_.contains({then.rule->index, now.rule->index}))
-          undecided("whether requests of rule " + then.rule->id + " now have the other limits of rule " + where);
+    }
+    pair_up(before, after);
+  }
+
+  // By a denial of the policy or of its ceiling, whatever query and body.
+  static bool is_denied(const CompiledPolicy& policy, const Inquiry& inquiry) {
+    auto reason = ask(policy, inquiry).reason;
+    return reason == ReasonCode::kDeniedByRule || reason == ReasonCode::kPathAmbiguous ||
+           reason == ReasonCode::kFloor || (policy.ceiling() != nullptr && is_denied(*policy.ceiling(), inquiry));
+  }
+
+  // Which rules of both may decide one and the same request, though no sample was one: the first that matches decides,
+  // so none does behind a rule that takes all that it would.
+  void pair_up(const std::vector<HostView::Entry>& before, const std::vector<HostView::Entry>& after) {
+    std::vector<std::size_t> last;  // for each of `before`, the last of `after` that can decide what it decides
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      bool idle = first_covering(before, before[i]) < i;
+      last.push_back(idle ? 0 : std::min(first_covering(after, before[i]) + 1, after.size()));
+    }
+    for (std::size_t j = 0; j < after.size(); ++j) {
+      if (first_covering(after, after[j]) < j) continue;
+      for (std::size_t i = 0, end = std::min(first_covering(before, after[j]) + 1, before.size()); i < end; ++i)
+        if (j < last[i] && !are_disjoint(before[i].terms->request.get(), after[j].terms->request.get()))
+          possible_.emplace(before[i].rule->index, after[j].rule->index);
     }
   }
 
-  // By a denial of the new policy, whatever query and body.
-  bool is_denied(const Inquiry& inquiry) const {
-    auto reason = ask(b_, inquiry).reason;
-    return reason == ReasonCode::kDeniedByRule || reason == ReasonCode::kPathAmbiguous || reason == ReasonCode::kFloor;
+  // Its place; how many there are if none takes all that `wanted` takes.
+  static std::size_t first_covering(const std::vector<HostView::Entry>& rules, const HostView::Entry& wanted) {
+    auto found = std::ranges::find_if(
+        rules, [&](const auto& rule) { return does_cover(rule.terms->request.get(), wanted.terms->request.get()); });
+    return static_cast<std::size_t>(found - rules.begin());
   }
 
   static bool covers(const std::vector<HostView::Entry>& before, const HostView::Entry& now) {
@@ -168,9 +188,9 @@ class Comparing {
   }
 
   // One request, and the same with what would have a server read another method.
-  // False when both deny it, and then with every addition too: what is added only ever takes away.
-  bool compare_request(Inquiry inquiry, const std::vector<std::string_view>& methods) {
-    if (!compare(inquiry)) return false;
+  // Where both deny it they do with every addition too: what is added only ever takes away.
+  void compare_request(Inquiry inquiry, const std::vector<std::string_view>& methods) {
+    if (!compare(inquiry)) return;
     for (auto other : methods) {
       inquiry.override = other;
       compare(inquiry);
@@ -180,7 +200,6 @@ class Comparing {
     query += (query.empty() ? "_method=" : "&_method=") + std::string(methods.front());
     inquiry.request->has_query = true;
     compare(inquiry);
-    return true;
   }
 
   // False when both deny.
@@ -242,6 +261,7 @@ class Comparing {
   const CompiledPolicy& a_;
   const CompiledPolicy& b_;
   RulePairs pairs_;
+  PossiblePairs possible_;
   std::map<std::uint32_t, std::size_t> wider_by_, narrower_by_;  // to places in the lists
   std::size_t wider_seen_ = 0;                                   // inquiries that only the new one allows
   Diff out_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "policies/review/explain.h"
 #include "policies/review/limits_text.h"
@@ -51,7 +52,17 @@ std::string line_of(const Rule& rule) { return rule.id + " (line " + std::to_str
 // The rules of `to` that decide what one rule of `from` decides.
 struct Successors {
   std::vector<std::uint32_t> rules;
+  std::size_t shown = 0;  // so many in front are known to; the others may
   const Inquiry* witness = nullptr;
+
+  void add(std::uint32_t rule, const Inquiry& shows) {
+    rules.push_back(rule);
+    shown = rules.size();
+    witness = &shows;
+  }
+  void add_possible(std::uint32_t rule) {
+    if (std::ranges::find(rules, rule) == rules.end()) rules.push_back(rule);
+  }
 };
 
 void add(std::vector<Change>& list, std::size_t& untold, Change change) {
@@ -61,32 +72,56 @@ void add(std::vector<Change>& list, std::size_t& untold, Change change) {
     ++untold;
 }
 
-// Where the successors of a rule of `from` may use more than that rule. `forward`: from a to b.
-void exceeding(const CompiledPolicy& from, const CompiledPolicy& to,
-               const std::map<std::uint32_t, Successors>& successors, bool forward, std::vector<Change>& list,
-               std::size_t& untold) {
-  for (const auto& [index, next] : successors) {
-    const Rule& rule = from.rules()[index];
-    for (const Kind& kind : kKinds) {
-      Amount limit = kind.of(rule.limits), sum = kind.of(to.rules()[next.rules.front()].limits);
-      std::string of = line_of(to.rules()[next.rules.front()]);
-      for (std::size_t i = 1; i < next.rules.size(); ++i) {
-        sum = together(sum, kind.of(to.rules()[next.rules[i]].limits), kind.adds);
-        if (i < 4) of += ", " + line_of(to.rules()[next.rules[i]]);
-        if (i == 4) of += " and others";
-      }
-      if (!exceeds(sum, limit)) continue;
-      std::string here = text_of(limit, kind) + " by rule " + line_of(rule),
-                  there = text_of(sum, kind) + " by rule " + of;
-      if (next.rules.size() > 1) there += " together";
-      std::string what =
-          std::string(kind.name) + ": " + (forward ? here : there) + " before, " + (forward ? there : here) + " now";
-      add(list, untold,
-          {std::move(what), *next.witness, summary(ask(forward ? from : to, *next.witness)),
-           summary(ask(forward ? to : from, *next.witness))});
-    }
+class Exceeding {
+ public:
+  // `forward`: from a to b.
+  Exceeding(const CompiledPolicy& from, const CompiledPolicy& to, bool forward, Diff& out)
+      : from_(from), to_(to), forward_(forward), out_(out) {}
+
+  // Where the successors of a rule of `from` may use more than that rule.
+  void run(const std::map<std::uint32_t, Successors>& successors) {
+    for (const auto& [index, next] : successors)
+      for (const Kind& kind : kKinds) one(from_.rules()[index], next, kind);
   }
-}
+
+ private:
+  void one(const Rule& rule, const Successors& next, const Kind& kind) {
+    auto& list = forward_ ? out_.wider : out_.narrower;
+    auto& untold = forward_ ? out_.wider_untold : out_.narrower_untold;
+    std::span all(next.rules);
+    if (auto what = told(rule, all.first(next.shown), kind)) {
+      std::string said_from = summary(ask(from_, *next.witness)), said_to = summary(ask(to_, *next.witness));
+      if (!forward_) std::swap(said_from, said_to);
+      return add(list, untold, {*std::move(what), *next.witness, std::move(said_from), std::move(said_to)});
+    }
+    auto what = told(rule, all, kind);
+    if (!what) return;
+    if (!forward_) return add(list, untold, {*std::move(what), std::nullopt, {}, {}});
+    if (out_.undecided.size() < kMostChanges)
+      out_.undecided.push_back("no request was found that shows it, nor could be shown that there is none: " + *what);
+  }
+
+  std::optional<std::string> told(const Rule& rule, std::span<const std::uint32_t> next, const Kind& kind) const {
+    if (next.empty()) return std::nullopt;
+    Amount limit = kind.of(rule.limits), sum = kind.of(to_.rules()[next.front()].limits);
+    std::string of = line_of(to_.rules()[next.front()]);
+    for (std::size_t i = 1; i < next.size(); ++i) {
+      sum = together(sum, kind.of(to_.rules()[next[i]].limits), kind.adds);
+      if (i < 4) of += ", " + line_of(to_.rules()[next[i]]);
+      if (i == 4) of += " and others";
+    }
+    if (!exceeds(sum, limit)) return std::nullopt;
+    std::string here = text_of(limit, kind) + " by rule " + line_of(rule),
+                there = text_of(sum, kind) + " by rule " + of;
+    if (next.size() > 1) there += " together";
+    return std::string(kind.name) + ": " + (forward_ ? here : there) + " before, " + (forward_ ? there : here) + " now";
+  }
+
+  const CompiledPolicy& from_;
+  const CompiledPolicy& to_;
+  bool forward_;
+  Diff& out_;
+};
 
 void compare(std::string_view name, const Amount& a, const Amount& b, std::string (*text)(std::uint64_t), Diff& out) {
   auto shown = [&](const Amount& amount) { return amount ? text(*amount) : "not limited"; };
@@ -114,21 +149,20 @@ void diff_ech(const CompiledPolicy& a, const CompiledPolicy& b, const RulePairs&
 
 }  // namespace
 
-bool may_exceed(const Limits& limits, const Limits& bound) {
-  return std::ranges::any_of(kKinds, [&](const Kind& kind) { return exceeds(kind.of(limits), kind.of(bound)); });
-}
-
-void diff_rule_limits(const CompiledPolicy& a, const CompiledPolicy& b, const RulePairs& pairs, Diff& out) {
+void diff_rule_limits(const CompiledPolicy& a, const CompiledPolicy& b, const RulePairs& pairs,
+                      const PossiblePairs& possible, Diff& out) {
   std::map<std::uint32_t, Successors> of_a, of_b;
   for (const auto& [pair, witness] : pairs) {
-    of_a[pair.first].rules.push_back(pair.second);
-    of_a[pair.first].witness = &witness;
-    of_b[pair.second].rules.push_back(pair.first);
-    of_b[pair.second].witness = &witness;
+    of_a[pair.first].add(pair.second, witness);
+    of_b[pair.second].add(pair.first, witness);
   }
-  exceeding(a, b, of_a, true, out.wider, out.wider_untold);
+  for (const auto& [before, after] : possible) {
+    of_a[before].add_possible(after);
+    of_b[after].add_possible(before);
+  }
+  Exceeding(a, b, true, out).run(of_a);
   diff_ech(a, b, pairs, out);
-  exceeding(b, a, of_b, false, out.narrower, out.narrower_untold);
+  Exceeding(b, a, false, out).run(of_b);
 }
 
 void diff_budgets(const CompiledPolicy& a, const CompiledPolicy& b, Diff& out) {

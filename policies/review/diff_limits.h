@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "policies/review/diff.h"
 
@@ -10,11 +11,13 @@ namespace sallyport::policy::review {
 
 // Which rules of both decide one and the same request, with one such.
 using RulePairs = std::map<std::pair<std::uint32_t, std::uint32_t>, Inquiry>;
+// Which may, though no such request is known.
+using PossiblePairs = std::set<std::pair<std::uint32_t, std::uint32_t>>;
 
 // Compares rule by rule: what one rule of `a` limited, the rules of `b` that took its place may together not exceed.
-void diff_rule_limits(const CompiledPolicy& a, const CompiledPolicy& b, const RulePairs& pairs, Diff& out);
-// Whether a rule with these limits may use more than one with those of `bound`.
-bool may_exceed(const Limits& limits, const Limits& bound);
+// Where that needs a pair that is only possible, it is undecided.
+void diff_rule_limits(const CompiledPolicy& a, const CompiledPolicy& b, const RulePairs& pairs,
+                      const PossiblePairs& possible, Diff& out);
 void diff_budgets(const CompiledPolicy& a, const CompiledPolicy& b, Diff& out);
 
 }  // namespace sallyport::policy::review

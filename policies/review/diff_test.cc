@@ -126,6 +126,70 @@ TEST(Diff, SaysWhatItCannotDecide) {
   EXPECT_FALSE(difference.undecided.empty());
 }
 
+// A denial that is taken away opens what the rule below it allows, whether or not a query was found that fits.
+TEST(Diff, SeesADenialGoWhereNoQueryCanBeGuessed) {
+  std::string allow = "{allow: 'GET http://a.test/**', query: {id: {regex: 'ID-[0-9]{6}'}}}",
+              both = "{allow: 'GET,PUT http://a.test/**', query: {id: {regex: 'ID-[0-9]{6}'}}}",
+              secret = "deny: http://a.test/secret/**", put = "deny: PUT http://a.test/x";
+  EXPECT_TRUE(between({allow, secret}, {allow}).is_wider());
+  EXPECT_TRUE(between({both, put}, {both}).is_wider());
+  // The other way round, and beside something else that changes.
+  for (const auto& [rule, denial] : {std::pair(allow, secret), std::pair(both, put)}) {
+    auto narrower = between({rule, "allow: tls://b.test"}, {rule, denial});
+    EXPECT_FALSE(narrower.is_wider()) << render(narrower, "a", "b");
+    EXPECT_TRUE(between({rule, denial}, {denial, rule}).is_same());
+    auto kept = between({rule, denial, "allow: GET,PUT http://a.test/other"}, {rule, denial});
+    EXPECT_FALSE(kept.is_wider()) << render(kept, "a", "b");
+  }
+}
+
+TEST(Diff, SeesADenialOfTheCeilingGo) {
+  std::string allow = "- {allow: 'GET http://a.test/**', query: {id: {regex: 'ID-[0-9]{6}'}}}\n",
+              secret = "- deny: http://a.test/secret/**\n", more = "- allow: PUT http://a.test/more\n";
+  auto top = load("policy: top/1\nrules:\n" + allow + more, "top").policy;
+  auto closed = load("policy: top/1\nrules:\n" + allow + more + secret, "top").policy;
+  auto under = [](const std::string& rules, const std::shared_ptr<const CompiledPolicy>& ceiling) {
+    return load("policy: p/1\nwithin: top/1\nrules:\n" + rules, "p", {ceiling}).policy;
+  };
+  EXPECT_TRUE(diff(*under(allow, closed), *under(allow, top)).is_wider());
+  EXPECT_FALSE(diff(*under(allow, top), *under(allow, closed)).is_wider());
+  auto narrower = diff(*under(allow + more, closed), *under(allow, closed));
+  EXPECT_FALSE(narrower.is_wider()) << render(narrower, "a", "b");
+}
+
+// What a rule was split into may not use the limit once for each, though no request is known that either decides.
+TEST(Diff, AddsUpLimitsWhereNoQueryCanBeGuessed) {
+  auto rule = [](const std::string& what, int most) {
+    return "{allow: '" + what + "', query: {id: {regex: 'ID-[0-9]{6}'}}, limits: {requests: " + std::to_string(most) +
+           "}}";
+  };
+  auto split =
+      between({rule("GET,POST http://a.test/x", 5)}, {rule("GET http://a.test/x", 5), rule("POST http://a.test/x", 5)});
+  EXPECT_TRUE(split.is_wider());
+  ASSERT_EQ(split.undecided.size(), 1u) << render(split, "a", "b");
+  EXPECT_NE(split.undecided[0].find("requests: 5 by rule rule-1 (line 3) before, 10 by rule rule-1 (line 3), rule-2 "
+                                    "(line 4) together now"),
+            std::string::npos)
+      << split.undecided[0];
+  std::string part = rule("GET http://a.test/api/a/**", 10), whole = rule("GET http://a.test/api/**", 10);
+  EXPECT_TRUE(between({whole}, {part, whole}).is_wider());
+  std::string name = rule("GET http://b.a.test/x", 10), wildcard = rule("GET http://*.a.test/x", 10);
+  EXPECT_TRUE(between({wildcard}, {name, wildcard}).is_wider());
+
+  // Halves are no more than the whole; the same rules are the same, whatever else goes.
+  auto halves = between({rule("GET,POST http://a.test/x", 10)},
+                        {rule("GET http://a.test/x", 5), rule("POST http://a.test/x", 5)});
+  EXPECT_FALSE(halves.is_wider()) << render(halves, "a", "b");
+  EXPECT_FALSE(between({whole}, {rule("GET http://a.test/api/**", 9)}).is_same());
+  for (const auto& rules : {std::vector{part, whole}, std::vector{name, wildcard}}) {
+    expect_same(rules, rules);
+    auto more = rules;
+    more.push_back("allow: GET http://a.test/other");
+    auto narrower = between(more, rules);
+    EXPECT_FALSE(narrower.is_wider()) << render(narrower, "a", "b");
+  }
+}
+
 TEST(Diff, LooksAtRecordsAndTrueAddresses) {
   auto difference = between({"allow: tls://a.test"}, {"{allow: 'tls://a.test', dns: [TXT]}"});
   ASSERT_EQ(difference.wider.size(), 1u);
