@@ -43,28 +43,25 @@ class Adding {
   Added run() {
     auto loaded = load(text_, file_, options_);
     if (!loaded.policy) return refuse("the policy does not load as it is", std::move(loaded.diagnostics));
-    std::string destination;
-    bool pattern = wanted_.find('*') != std::string_view::npos || wanted_.find(',') != std::string_view::npos;
-    if (pattern) {
-      destination = wanted_;
-    } else {
-      auto inquiry = review::Inquiry::parse(wanted_);
-      if (!inquiry) return refuse(inquiry.error().detail);
-      inquiry_ = std::move(inquiry).value();
-      if (auto no = objection(*loaded.policy)) return *std::move(no);
-      constexpr std::string_view kAllow = "- allow: ";
-      auto line = review::rule_for(*inquiry_);
-      if (!line || !line->starts_with(kAllow))
-        return refuse("no rule can allow this: " +
-                      std::string(describe(review::ask(*loaded.policy, *inquiry_).reason)));
-      destination = line->substr(kAllow.size());
-      if (destination.size() > 1 && destination.front() == '"')
-        destination = destination.substr(1, destination.size() - 2);
-    }
-    return insert(destination);
+    // Stars, or several methods: a destination as it stands in a rule.
+    bool pattern = wanted_.find('*') != std::string_view::npos ||
+                   wanted_.substr(0, wanted_.find("://")).find(',') != std::string_view::npos;
+    if (pattern) return insert(std::string(kAllow) + scalar_text(wanted_, Within::kBlock));
+    auto inquiry = review::Inquiry::parse(wanted_);
+    if (!inquiry) return refuse(inquiry.error().detail);
+    inquiry_ = std::move(inquiry).value();
+    if (auto no = objection(*loaded.policy)) return *std::move(no);
+    auto line = review::rule_for(*loaded.policy, *inquiry_);
+    if (line) return insert(*line);
+    auto reason = review::ask(*loaded.policy, *inquiry_).reason;
+    return refuse(reason == ReasonCode::kQueryNotAllowed
+                      ? "no rule can name this query: servers would read it in different ways"
+                      : "no rule can allow this: " + std::string(describe(reason)));
   }
 
  private:
+  static constexpr std::string_view kAllow = "- allow: ";
+
   static Added refuse(std::string why, std::vector<Diagnostic> diagnostics = {}) {
     std::erase_if(diagnostics, [](const Diagnostic& d) { return d.severity != Severity::kError; });
     return {Kind::kRefused, {}, {}, 0, std::move(why), std::move(diagnostics)};
@@ -91,48 +88,60 @@ class Adding {
       return refuse("the policy allows it, but the ceiling above it does not");
     if (answer.reason == ReasonCode::kMethodOverride || answer.reason == ReasonCode::kPathAmbiguous)
       return refuse("no further rule can allow this: " + std::string(describe(answer.reason)));
+    if (inquiry_->kind == Inquiry::Kind::kHttp && inquiry_->request->path.ambiguous())
+      return refuse(
+          "servers read this path in different ways, and only a rule for every path of the host allows it: if "
+          "that is meant, add it with its stars, as in 'http://" +
+          inquiry_->target.text() + "/**'");
     return std::nullopt;
   }
 
-  Added insert(const std::string& destination) {
+  // The lines of the rule, its id first.
+  std::vector<std::string> with_id(const std::string& line) const {
+    if (id_.empty()) return {line};
+    constexpr std::string_view kBraces = "- {";
+    if (line.starts_with(kBraces))
+      return {std::string(kBraces) + "id: " + scalar_text(id_, Within::kFlow) + ", " + line.substr(kBraces.size())};
+    return {"- id: " + scalar_text(id_, Within::kBlock), "  " + line.substr(std::string_view("- ").size())};
+  }
+
+  Added insert(const std::string& line) {
     auto lines = lines_of(text_);
     auto place = place_in(lines);
     if (!place)
       return refuse("rules: is not written with one rule to a line: run 'sallyport policy fmt' on the file first");
-    std::string pad(place->indent, ' '), rule;
-    std::string value = scalar_text(destination, Within::kBlock);
-    rule = id_.empty() ? "- allow: " + value : "- id: " + scalar_text(id_, Within::kBlock);
+    std::string pad(place->indent, ' '), out, alone = "rules:\n";
     std::vector<std::string> fresh;
     if (place->make_key) fresh.push_back("rules:");
-    fresh.push_back(pad + rule);
-    if (!id_.empty()) fresh.push_back(pad + "  allow: " + value);
-    std::string out;
+    for (const auto& each : with_id(line)) {
+      fresh.push_back(pad + each);
+      alone += each + "\n";
+    }
     for (std::size_t i = 0; i <= lines.size(); ++i) {
       if (i == place->line)
-        for (const auto& line : fresh) out += line + "\n";
+        for (const auto& each : fresh) out += each + "\n";
       if (i < lines.size()) out += lines[i] + "\n";
     }
     return checked({Kind::kAdded,
                     std::move(out),
-                    "- allow: " + value,
+                    line,
                     static_cast<std::uint32_t>(place->line + (place->make_key ? 2 : 1)),
                     {},
                     {}},
-                   destination);
+                   alone);
   }
 
   // The file as it was, and one new rule at the end of rules:. A line that seems to be a comment may be the middle of a
   // quoted text.
-  bool adds_only(const Added& added, const std::string& destination) const {
+  bool adds_only(const Added& added, const std::string& alone) const {
     Reporter silent("");
     auto before = read_yaml(text_, silent), after = read_yaml(added.text, silent);
-    if (!before || !after) return false;
+    auto rule = read_yaml(alone, silent);
+    if (!before || !after || !rule) return false;
     auto was = std::ranges::find(before->entries, "rules", &YamlEntry::key);
     auto is = std::ranges::find(after->entries, "rules", &YamlEntry::key);
     if (is == after->entries.end() || is->value.items.empty()) return false;
-    const YamlNode& last = is->value.items.back();
-    auto allow = std::ranges::find(last.entries, "allow", &YamlEntry::key);
-    if (allow == last.entries.end() || allow->value.text != destination) return false;
+    if (!same_tree(is->value.items.back(), rule->entries.front().value.items.front())) return false;
     is->value.items.pop_back();
     if (is->value.items.empty() && was == before->entries.end())
       after->entries.erase(is);
@@ -142,8 +151,8 @@ class Adding {
   }
 
   // What was put in has to be all that is new, to load and to allow what was wanted.
-  Added checked(Added added, const std::string& destination) {
-    if (!adds_only(added, destination))
+  Added checked(Added added, const std::string& alone) {
+    if (!adds_only(added, alone))
       return refuse(
           "a line put in there would change what stands around it: run 'sallyport policy fmt' on the file first");
     auto loaded = load(added.text, file_, options_);

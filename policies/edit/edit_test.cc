@@ -10,6 +10,7 @@
 #include "policies/edit/init.h"
 #include "policies/engine/engine_test_support.h"
 #include "policies/review/diff.h"
+#include "policies/review/explain.h"
 #include "policies/review/run_tests.h"
 
 namespace sallyport::policy::edit {
@@ -182,9 +183,34 @@ TEST(Add, WritesNothingIntoAQuotedText) {
   EXPECT_EQ(add(formatted(kQuoted), "p.yaml", "GET,POST http://new.test/x", "").kind, Added::Kind::kAdded);
 }
 
+// As explain offers it: a rule without query: would void that of the other.
+TEST(Add, KeepsToTheTermsOfTheRulesBeside) {
+  constexpr std::string_view kTerms =
+      "policy: p/1\nrules:\n  - id: r\n    allow: GET http://h.test/a/**\n    query: {k: '1'}\n    content_type: "
+      "application/json\n";
+  for (std::string_view wanted :
+       {"GET http://h.test/a/b?k=2", "GET http://h.test/a/b,c?q=x+y&%C3%A9=%27", "POST http://h.test/a/b"}) {
+    auto policy = load(kTerms, "p").policy;
+    auto inquiry = review::Inquiry::parse(wanted).value();
+    auto offered = review::explain(*policy, inquiry).would_allow;
+    for (std::string_view id : {"", "new"}) {
+      auto added = add(kTerms, "p.yaml", wanted, id);
+      ASSERT_EQ(added.kind, Added::Kind::kAdded) << added.why;
+      EXPECT_EQ(added.rule, offered);
+      auto with = load(added.text, "p").policy;
+      EXPECT_TRUE(review::ask(*with, inquiry).allowed()) << added.text;
+      for (std::string_view other : {"GET http://h.test/a/b?k=3", "GET http://h.test/a/b", "POST http://h.test/a/b?x"})
+        EXPECT_FALSE(review::ask(*with, review::Inquiry::parse(other).value()).allowed()) << other << added.text;
+    }
+  }
+  EXPECT_EQ(add(kTerms, "p.yaml", "GET http://h.test/a/b?k=2&k=3", "").kind, Added::Kind::kRefused);
+  EXPECT_EQ(add(kTerms, "p.yaml", "GET http://new.test/a;b", "").kind, Added::Kind::kRefused);
+}
+
 TEST(Add, FindsADashThatStandsAlone) {
   constexpr std::string_view kAlone =
-      "policy: p/1\nrules:\n  -\n    # a-b\n    allow: GET http://my-g.test/a/**\n  # about budgets\nbudgets: {wall: 3m}\n";
+      "policy: p/1\nrules:\n  -\n    # a-b\n    allow: GET http://my-g.test/a/**\n  # about budgets\nbudgets: {wall: "
+      "3m}\n";
   auto added = add(kAlone, "p.yaml", "tls://new.test", "");
   ASSERT_EQ(added.kind, Added::Kind::kAdded) << added.why;
   std::string expected(kAlone);

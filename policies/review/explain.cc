@@ -120,20 +120,31 @@ bool one_rule_helps(const Answer& answer) {
     case ReasonCode::kDeniedByRule:
     case ReasonCode::kNotWithinCeiling:
     case ReasonCode::kMethodOverride:
+    case ReasonCode::kPathAmbiguous:
       return false;
     default:
       return !answer.rule;
   }
 }
 
-std::string offer(const Answer& answer, const Inquiry& inquiry) {
+// What else than what was asked the line would allow.
+std::string_view beside(const Inquiry& inquiry, std::string_view line) {
+  bool http = line.starts_with("- allow: http://"), tcp = line.starts_with("- allow: tcp://");
+  if (inquiry.kind == Kind::kName) return ", and TLS connections to its port 443";
+  if (inquiry.kind == Kind::kConnect && http) return ", and every request to this host and port";
+  if (inquiry.kind == Kind::kTls && tcp) return ", and any other connection to this port";
+  return ", and nothing else";
+}
+
+std::string offer(const Answer& answer, const Inquiry& inquiry, std::string_view line) {
   bool instead = answer.reason == ReasonCode::kTunnelOnly || answer.reason == ReasonCode::kNotHttp ||
                  answer.reason == ReasonCode::kNotTls;
   std::string out = instead && answer.nearest
                         ? "in place of rule " + std::string(answer.nearest->id) + " this line would allow it"
                         : "this line in rules: would allow it";
-  if (inquiry.request && inquiry.request->has_query) out += " whatever the query";
-  return out + ", and nothing else:\n  ";
+  bool holds_query = line.starts_with("- {") && line.find(", query: ") != line.npos;
+  if (inquiry.request && inquiry.request->has_query && !holds_query) out += " whatever the query";
+  return out + std::string(beside(inquiry, line)) + ":\n  ";
 }
 
 void render_others(std::string& out, const Explanation& e) {
@@ -161,7 +172,7 @@ Explanation explain(const CompiledPolicy& policy, const Inquiry& inquiry, std::s
   out.budgets = budgets_text(policy.budgets());
   out.ceiling = ceiling_text(policy, out.answer);
   if (out.answer.allowed() && out.decided != nullptr) out.limits = limits_text(out.decided->limits);
-  if (one_rule_helps(out.answer)) out.would_allow = rule_for(inquiry);
+  if (one_rule_helps(out.answer)) out.would_allow = rule_for(policy, inquiry);
   add_notes(out, inquiry);
   return out;
 }
@@ -181,7 +192,7 @@ std::string render(const Explanation& e, const CompiledPolicy& policy, const Inq
   if (!e.limits.empty()) out += "  limits of the rule: " + e.limits + "\n";
   if (!e.budgets.empty() && e.answer.allowed()) out += "  budgets of the task: " + e.budgets + "\n";
   for (const std::string& note : e.notes) out += "  note: " + note + "\n";
-  if (e.would_allow) out += offer(e.answer, inquiry) + *e.would_allow + "\n";
+  if (e.would_allow) out += offer(e.answer, inquiry, *e.would_allow) + *e.would_allow + "\n";
   render_others(out, e);
   return out;
 }

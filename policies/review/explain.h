@@ -25,7 +25,7 @@ struct Explanation {
   // The nearest first; at most `most` of them.
   std::vector<RuleNote> others;
   std::size_t left_out = 0;
-  // Of a denial: the rule line that would allow it and nothing else, where one can.
+  // Of a denial: the narrowest rule line that would allow it, where one can.
   std::optional<std::string> would_allow;
   std::string limits;   // of the deciding rule, of an allowed inquiry
   std::string budgets;  // of the task

@@ -6,6 +6,7 @@
 #include "policies/engine/advice.h"
 #include "policies/engine/floor.h"
 #include "policies/engine/method.h"
+#include "policies/engine/rule_terms.h"
 
 namespace sallyport::policy::review {
 namespace {
@@ -288,6 +289,34 @@ std::optional<std::string> rule_for(const Inquiry& inquiry) {
   if (inquiry.kind == Kind::kTls && line->starts_with("- allow: http://"))
     return "- allow: tls://" + inquiry.target.authority(inquiry.port);
   return line;
+}
+
+std::optional<std::string> rule_for(const CompiledPolicy& policy, const Inquiry& inquiry) {
+  if (inquiry.kind != Kind::kHttp) return rule_for(inquiry);
+  if (inquiry.request->path.ambiguous()) return std::nullopt;
+  auto answer = ask(policy, inquiry);
+  RequestBounds bounds;
+  bounds.query = answer.reason == ReasonCode::kQueryNotAllowed;
+  for (const Rule& rule : policy.rules()) {
+    const RuleTerms& terms = policy.terms(rule.index);
+    if (rule.action != Action::kAllow || terms.request == nullptr || terms.port != inquiry.port) continue;
+    if (terms.request->query && terms.host.matches(inquiry.target)) bounds.query = true;
+  }
+  if (answer.nearest)
+    if (const auto& request = policy.terms(answer.nearest->index).request)
+      bounds.content_types = request->content_types;
+  ContentType body;
+  if (!inquiry.content_type.empty()) {
+    body.set_body(true);
+    body.see("content-type", inquiry.content_type);
+    auto type = media_type_of(inquiry.content_type);
+    bool limited = !bounds.content_types.empty() || answer.reason == ReasonCode::kContentTypeNotAllowed;
+    if (limited && !type) return std::nullopt;
+    if (limited) bounds.content_types = {*type};
+  }
+  const CanonicalTarget& request = *inquiry.request;
+  return policy::rule_for(
+      HttpRequest{inquiry.target, inquiry.port, inquiry.method, request.path, request.query, {}, body}, bounds);
 }
 
 }  // namespace sallyport::policy::review

@@ -62,7 +62,11 @@ struct Answer : Verdict {
 // is refused, though decide_connection allows the connection. Borrows its RuleRefs from `policy`.
 Answer ask(const CompiledPolicy& policy, const Inquiry& inquiry);
 
-// The rule line that would allow it and nothing else; see rule_for in policies/engine/advice.h.
+// The rule line that is for it alone; see rule_for in policies/engine/advice.h. Knows no policy: what other rules say
+// of queries and bodies it does not say.
 std::optional<std::string> rule_for(const Inquiry& inquiry);
+// The line for this policy: where the rules of the host limit queries or bodies, it does too. Nothing for a path that
+// only a rule for every path could allow.
+std::optional<std::string> rule_for(const CompiledPolicy& policy, const Inquiry& inquiry);
 
 }  // namespace sallyport::policy::review

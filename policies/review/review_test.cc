@@ -79,6 +79,35 @@ TEST(Explain, ShowsTheTermsOfRequests) {
   EXPECT_TRUE(has(told(*policy, "GET http://a.test/p?page=7"), "allowed\n  by rule q"));
 }
 
+TEST(Explain, OffersNoRuleThatVoidsTheTermsOfOthers) {
+  auto policy =
+      testing::policy_of({"{id: r, allow: 'GET http://a.test/a/**', query: {k: '1'}, content_type: application/json}",
+                          "{id: free, allow: 'GET http://free.test/x'}"});
+  auto text = told(*policy, "GET http://a.test/a/b?k=2");
+  EXPECT_TRUE(has(text,
+                  "would allow it, and nothing else:\n  - {allow: GET http://a.test/a/b, query: {k: '2'}, "
+                  "content_type: application/json}\n"))
+      << text;
+  text = told(*policy, "POST http://a.test/a/b");
+  EXPECT_TRUE(has(text, "- {allow: POST http://a.test/a/b, query: none, content_type: application/json}\n")) << text;
+  EXPECT_FALSE(has(told(*policy, "GET http://a.test/a/b?k=1&k=2"), "would allow it"));
+  // Where nobody limits queries the rule is the short one.
+  text = told(*policy, "GET http://free.test/y?k=2");
+  EXPECT_TRUE(has(text, "whatever the query, and nothing else:\n  - allow: GET http://free.test/y\n")) << text;
+}
+
+TEST(Explain, SaysNothingElseOnlyWhereItIsSo) {
+  auto policy = testing::policy_of({"{id: a, allow: 'GET http://a.test/v1/**'}"});
+  EXPECT_FALSE(has(told(*policy, "GET http://a.test/v1/x;y"), "would allow it"));
+  EXPECT_FALSE(has(told(*policy, "GET http://new.test/x;y"), "would allow it"));
+  for (std::string_view wider : {"CONNECT g.test:80", "g.test", "tls://192.0.2.1:443"}) {
+    auto text = told(*policy, wider);
+    EXPECT_TRUE(has(text, "would allow it, and ") && !has(text, "nothing else")) << text;
+  }
+  for (std::string_view exact : {"CONNECT g.test:443", "tls://g.test:80", "tcp://g.test:22", "POST http://a.test/v1/x"})
+    EXPECT_TRUE(has(told(*policy, exact), "would allow it, and nothing else:")) << exact;
+}
+
 TEST(Explain, OffersNoRuleAgainstADenialOrTheFloor) {
   auto policy = testing::policy_of({"{id: w, allow: 'http://a.test/**'}", "{id: no, deny: 'http://a.test/x'}"});
   auto text = told(*policy, "GET http://a.test/x");
@@ -176,8 +205,8 @@ TEST(Suggest, LoadsWhereOnePathCoversAnother) {
       {"GET http://a.test/a/*", "GET http://a.test/*/b", "GET http://a.test/*/*", "POST http://a.test/x/y",
        "GET http://a.test/a;b", "GET http://a.test/"},
       {"GET http://a.test/**", "GET http://a.test/z", "HEAD http://a.test/z", "HEAD http://a.test/q;r"},
-      {"GET http://a.test/p/1/a/1", "GET http://a.test/p/2/a/2", "GET http://a.test/p/3/a/3", "GET http://a.test/p/4/a/x",
-       "GET http://a.test/p/5/a/x", "GET http://a.test/p/6/a/x"}};
+      {"GET http://a.test/p/1/a/1", "GET http://a.test/p/2/a/2", "GET http://a.test/p/3/a/3",
+       "GET http://a.test/p/4/a/x", "GET http://a.test/p/5/a/x", "GET http://a.test/p/6/a/x"}};
   for (const auto& asked : logs) {
     std::vector<Recorded> log;
     for (auto text : asked) log.push_back(recorded(text));
