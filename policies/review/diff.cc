@@ -21,7 +21,10 @@ class Comparing {
   Comparing(const CompiledPolicy& a, const CompiledPolicy& b) : a_(a), b_(b) {}
 
   Diff run() {
-    for (const Target& host : hosts_of(a_, b_)) compare_host(host);
+    auto hosts = hosts_of(a_, b_);
+    for (const Target& host : hosts.targets) compare_host(host);
+    for (const std::string& apex : hosts.without)
+      undecided("the names below " + apex + " that no rule writes out: none was found to compare");
     diff_rule_limits(a_, b_, pairs_, possible_, out_);
     diff_budgets(a_, b_, out_);
     return std::move(out_);

@@ -63,6 +63,45 @@ TEST(Diff, LooksBelowWildcards) {
   expect_same({"allow: tls://*.a.test"}, {"deny: tls://a.test", "allow: tls://*.a.test"});
 }
 
+TEST(Diff, LooksBelowWildcardsWhoseNamesAreWrittenOut) {
+  std::vector<std::string> names{"allow: tls://any.a.test"};
+  std::string letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+  for (char one : letters) {
+    names.push_back(std::string("allow: tls://") + one + ".a.test");
+    for (char two : letters) {
+      names.push_back(std::string("allow: tls://") + one + two + ".a.test");
+      for (char three : std::string_view("bcde"))
+        names.push_back(std::string("allow: tls://") + one + two + three + ".a.test");
+    }
+  }
+  ASSERT_GT(names.size(), 4096u);
+  auto all = names;
+  all.push_back("allow: tls://*.a.test");
+  auto difference = between(names, all);
+  EXPECT_FALSE(difference.wider.empty()) << render(difference, "a", "b");
+  EXPECT_FALSE(between(all, names).is_wider());
+}
+
+// Where only labels of one byte fit, all that are tried may be taken.
+TEST(Diff, CannotDecideBelowAnApexWithoutAFreeName) {
+  std::string apex;
+  while (apex.size() < 200) apex += std::string(49, 'x') + ".";
+  apex += std::string(251 - apex.size() - 5, 'y') + ".test";
+  ASSERT_EQ(apex.size(), 251u);
+  std::vector<std::string> names;
+  for (char one : std::string_view("abcdefghijklmnopqrstuvwxyz0123456789"))
+    names.push_back(std::string("allow: tls://") + one + "." + apex);
+  auto all = names;
+  all.push_back("allow: tls://*." + apex);
+  EXPECT_TRUE(between(names, all).is_wider());
+  names.pop_back();
+  EXPECT_FALSE(between(names, all).wider.empty());
+  // Below a name of full length there is none.
+  std::string longest = "xx" + apex;
+  ASSERT_EQ(longest.size(), HostName::kMaxLength);
+  EXPECT_FALSE(between({"allow: tls://a.test"}, {"allow: tls://a.test", "allow: tls://*." + longest}).is_wider());
+}
+
 TEST(Diff, CountsAnotherMethodInAFieldAsADifference) {
   // With one rule for both methods a POST may say that it is a GET.
   auto difference =

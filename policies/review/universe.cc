@@ -33,9 +33,11 @@ class Fresh {
  public:
   explicit Fresh(const std::set<std::string>& written) : written_(written) {}
 
+  // More labels than names that are written: one of them is free, if they are not too long for this apex.
   std::optional<Target> below(const HostName& apex) const {
-    for (std::size_t n = 0; n < 4096; ++n) {
+    for (std::size_t n = 0; n <= written_.size(); ++n) {
       std::string name = label(n) + "." + std::string(apex.text());
+      if (name.size() > HostName::kMaxLength && n > 0) break;  // no shorter ones follow
       if (name.size() > HostName::kMaxLength || written_.contains(name)) continue;
       if (auto parsed = HostName::parse(name)) return Target(std::move(parsed).value());
     }
@@ -103,21 +105,25 @@ bool HostView::same_as(const HostView& other) const {
   return own == other.own && std::ranges::equal(rules, other.rules, same_rule);
 }
 
-std::vector<Target> hosts_of(const CompiledPolicy& a, const CompiledPolicy& b) {
+Hosts hosts_of(const CompiledPolicy& a, const CompiledPolicy& b) {
   std::vector<HostPattern> patterns;
   for (const CompiledPolicy* policy : {&a, &b, a.ceiling(), b.ceiling()})
     if (policy != nullptr) patterns_of(*policy, patterns);
   std::set<std::string> written, apexes;
-  std::vector<Target> out;
+  Hosts out;
   for (const HostPattern& pattern : patterns) {
     if (!written.insert(pattern.target().text()).second) continue;
     // An apex is a name too: wildcards above it may match it.
-    out.push_back(pattern.target());
+    out.targets.push_back(pattern.target());
   }
   Fresh fresh(written);
   for (const HostPattern& pattern : patterns) {
-    if (!pattern.is_wildcard() || !apexes.insert(pattern.target().text()).second) continue;
-    if (auto name = fresh.below(*pattern.target().host())) out.push_back(*std::move(name));
+    const std::string apex = pattern.target().text();
+    if (!pattern.is_wildcard() || !apexes.insert(apex).second) continue;
+    if (auto name = fresh.below(*pattern.target().host()))
+      out.targets.push_back(*std::move(name));
+    else if (apex.size() + 2 <= HostName::kMaxLength)  // a label of one byte, a dot
+      out.without.push_back(apex);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 // Universe: the few hosts, ports and methods that stand for all, as far as a pair of policies can tell them apart.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "policies/engine/policy.h"
@@ -24,10 +25,15 @@ struct HostView {
   bool same_as(const HostView& other) const;
 };
 
+struct Hosts {
+  std::vector<Target> targets;
+  std::vector<std::string> without;  // apexes of wildcards below which no free name was found, though there may be one
+};
+
 // One target for each set of host patterns that some target matches: every name and address that is written, and for
 // each wildcard a name below it that nothing else is about. A target of any other kind is matched by no rule of either
 // policy.
-std::vector<Target> hosts_of(const CompiledPolicy& a, const CompiledPolicy& b);
+Hosts hosts_of(const CompiledPolicy& a, const CompiledPolicy& b);
 
 // One method for each set of rules that has it.
 std::vector<std::string_view> methods_of(const HostView& a, const HostView& b);
