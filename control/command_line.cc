@@ -126,7 +126,8 @@ void add_ceiling(CLI::App& verb, std::string& ceiling) {
 void add_policy_questions(CLI::App& policy, Options& o) {
   auto* check = policy.add_subcommand("check", "Load a policy and say what is wrong with it");
   add_file(*check, o.file);
-  check->final_callback([&o] { o.exit_status = check_policy(o.file); });
+  add_ceiling(*check, o.explain.ceiling);
+  check->final_callback([&o] { o.exit_status = check_policy(o.file, o.explain.ceiling); });
 
   auto* explain = policy.add_subcommand("explain", "Say what a policy decides of a request, and why");
   add_file(*explain, o.explain.file);
@@ -156,8 +157,9 @@ void add_policy_questions(CLI::App& policy, Options& o) {
       policy.add_subcommand("diff", "Say what a new policy allows that an old one denies, and the other way round");
   diff->add_option("before", o.file, "The old policy")->required()->type_name("OLD");
   diff->add_option("after", o.second, "The new policy")->required()->type_name("NEW");
+  diff->add_option("--ceiling", o.explain.ceiling, "The policy that both have to be within")->type_name("FILE");
   diff->footer("Exit status: 0 the same or narrower, 1 wider or cannot be decided, 2 no answer.");
-  diff->final_callback([&o] { o.exit_status = diff_policies(o.file, o.second); });
+  diff->final_callback([&o] { o.exit_status = diff_policies(o.file, o.second, o.explain.ceiling); });
 }
 
 void add_policy_edits(CLI::App& policy, Options& o) {
@@ -182,7 +184,8 @@ void add_policy_edits(CLI::App& policy, Options& o) {
   auto* fmt = policy.add_subcommand("fmt", "Bring a policy into the canonical layout; comments stay");
   add_file(*fmt, o.file);
   fmt->add_flag("--check", o.json, "Change nothing; exit status 1 if the layout is another");
-  fmt->final_callback([&o] { o.exit_status = format_policy(o.file, o.json); });
+  add_ceiling(*fmt, o.explain.ceiling);
+  fmt->final_callback([&o] { o.exit_status = format_policy(o.file, o.json, o.explain.ceiling); });
 
   auto* add = policy.add_subcommand("add", "Add an allow rule to a policy; comments and layout stay");
   add_file(*add, o.file);

@@ -7,6 +7,7 @@
 
 #include "control/audit_log/tail.h"
 #include "control/audit_log/verify.h"
+#include "control/policy_commands/policy_file.h"
 #include "control/task/task_policy.h"
 #include "policies/engine/load.h"
 #include "policies/engine/notes.h"
@@ -53,10 +54,12 @@ int print_audit_tail(const std::string& file, std::size_t lines, bool json) {
   }
 }
 
-int check_policy(const std::string& file) {
+int check_policy(const std::string& file, const std::string& ceiling) {
+  auto options = open_ceiling(ceiling);
+  if (!options) return kNoAnswer;
   auto text = read_file(file, policy::kMaxPolicyBytes);
   if (!text) return report(text.error());
-  auto outcome = policy::load(text.value(), file);
+  auto outcome = policy::load(text.value(), file, *options);
   for (const auto& diagnostic : outcome.diagnostics) std::fputs(policy::render(diagnostic).c_str(), stderr);
   if (!outcome.policy) return 1;
   for (const auto& note : policy::notes(*outcome.policy, *outcome.document, file)) std::fputs(policy::render(note).c_str(), stderr);

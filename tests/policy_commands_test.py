@@ -130,6 +130,23 @@ def test_a_ceiling_has_its_say(policy):
     assert done.returncode == 0 and "the ceiling top/1 allows it too" in done.stdout, done
 
 
+def test_a_policy_within_another_is_checked_laid_out_and_compared(policy):
+    policy.write("top.yaml", "policy: top/1\nrules:\n  - allow: http://*.shop.example/**\n")
+    policy.write("in.yaml", "policy: in/1\nwithin: top/1\nrules:\n  - allow: GET http://a.shop.example/x\n")
+    policy.write("more.yaml", policy.read("in.yaml").replace("GET", "GET,PUT"))
+    for arguments in (["check", "in.yaml"], ["fmt", "--check", "in.yaml"], ["diff", "in.yaml", "in.yaml"]):
+        alone = policy(*arguments)
+        assert alone.returncode != 0 and "--ceiling FILE" in alone.stderr, alone
+        done = policy(*arguments, "--ceiling", "top.yaml")
+        assert done.returncode == 0, done
+    done = policy("diff", "in.yaml", "more.yaml", "--ceiling", "top.yaml")
+    assert done.returncode == 1 and "PUT http://a.shop.example/x" in done.stdout, done
+    policy.write("out.yaml", policy.read("in.yaml").replace("a.shop.example", "elsewhere.example"))
+    done = policy("check", "out.yaml", "--ceiling", "top.yaml")
+    assert done.returncode == 1 and "lets nothing through" in done.stderr, done
+    assert policy("check", "in.yaml", "--ceiling", "missing.yaml").returncode == 2
+
+
 # --- test -----------------------------------------------------------------------------------
 
 
@@ -147,6 +164,22 @@ def test_tests_pass_and_fail_with_line_and_reason(policy):
 
 
 # --- diff -----------------------------------------------------------------------------------
+
+
+def test_diff_takes_the_placeholder_for_the_id_of_a_task(policy):
+    def rules(name, *lines):
+        policy.write(name, "policy: p/1\nrules:\n" + "".join(f"  - {line}\n" for line in lines))
+
+    rules("task.yaml", "allow: PUT http://a.test/drafts/{task}/*")
+    rules("denied.yaml", "allow: PUT http://a.test/drafts/**", "deny: http://a.test/drafts/t-*/**")
+    rules("all.yaml", "allow: PUT http://a.test/drafts/t-*/*")
+    rules("one.yaml", "allow: PUT http://a.test/drafts/t-0000000000000000/*")
+    assert policy("diff", "task.yaml", "task.yaml").returncode == 0
+    assert policy("diff", "all.yaml", "task.yaml").returncode == 0
+    assert policy("diff", "task.yaml", "all.yaml").returncode == 1
+    assert policy("diff", "denied.yaml", "task.yaml").returncode == 1
+    assert policy("diff", "task.yaml", "one.yaml").returncode == 1
+    assert policy("diff", "one.yaml", "task.yaml").returncode == 1
 
 
 def test_diff_is_a_gate(policy):

@@ -14,10 +14,12 @@ namespace sallyport::control {
 
 namespace edit = policy::edit;
 
-int format_policy(const std::string& file, bool check) {
+int format_policy(const std::string& file, bool check, const std::string& ceiling) {
+  auto options = open_ceiling(ceiling);
+  if (!options) return kNoAnswer;
   auto text = read_file(file, policy::kMaxPolicyBytes);
   if (!text) return no_answer(text.error().detail);
-  auto formatted = edit::format(text.value(), file);
+  auto formatted = edit::format(text.value(), file, *options);
   if (!formatted.text) {
     show_errors(formatted.diagnostics);
     return no_answer(file + " is left as it is");

@@ -18,7 +18,7 @@ struct InitOptions {
 int init_policy(const InitOptions& options);
 
 // 0: in the canonical layout (or brought into it), 1: `check` and it is not, 2: no answer.
-int format_policy(const std::string& file, bool check);
+int format_policy(const std::string& file, bool check, const std::string& ceiling);
 
 // 0: added, 1: allowed already or refused, 2: no answer. `file` is replaced in one step or left alone.
 int add_rule(const std::string& file, const std::string& wanted, const std::string& id, const std::string& ceiling);

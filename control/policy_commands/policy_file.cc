@@ -17,10 +17,10 @@ void show_errors(const std::vector<policy::Diagnostic>& diagnostics) {
     if (diagnostic.severity == policy::Severity::kError) std::fputs(policy::render(diagnostic).c_str(), stderr);
 }
 
-std::optional<policy::LoadOptions> open_ceiling(const std::string& path) {
-  policy::LoadOptions options;
+std::optional<policy::LoadOptions> open_ceiling(const std::string& path, std::string_view task) {
+  policy::LoadOptions options{nullptr, task};
   if (path.empty()) return options;
-  auto file = open_policy(path);
+  auto file = open_policy(path, {}, task);
   if (!file) return std::nullopt;
   if (auto faults = policy::ceiling_faults(*file->loaded.policy, path); !faults.empty()) {
     show_errors(faults);
@@ -31,8 +31,8 @@ std::optional<policy::LoadOptions> open_ceiling(const std::string& path) {
   return options;
 }
 
-std::optional<PolicyFile> open_policy(const std::string& path, const std::string& ceiling) {
-  auto options = open_ceiling(ceiling);
+std::optional<PolicyFile> open_policy(const std::string& path, const std::string& ceiling, std::string_view task) {
+  auto options = open_ceiling(ceiling, task);
   if (!options) return std::nullopt;
   auto text = read_file(path, policy::kMaxPolicyBytes);
   if (!text) {

@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "policies/engine/load.h"
 
@@ -20,10 +21,11 @@ struct PolicyFile {
 };
 
 // Nothing when a file cannot be read or does not load; why was then written to standard error. `ceiling` is the file of
-// the policy that this one has to be within; empty: none.
-std::optional<PolicyFile> open_policy(const std::string& path, const std::string& ceiling = {});
+// the policy that this one has to be within; empty: none. `task` stands for {task} in both; see policy::LoadOptions.
+std::optional<PolicyFile> open_policy(const std::string& path, const std::string& ceiling = {},
+                                      std::string_view task = {});
 // The ceiling alone: null when `path` is empty; nothing, and told, when it is no policy or none that can be a ceiling.
-std::optional<policy::LoadOptions> open_ceiling(const std::string& path);
+std::optional<policy::LoadOptions> open_ceiling(const std::string& path, std::string_view task = {});
 
 // "sallyport: what" to standard error; returns kNoAnswer. `what` is escaped here.
 int no_answer(const std::string& what);

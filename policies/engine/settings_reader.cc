@@ -72,7 +72,7 @@ std::optional<Label> read_within(const YamlNode& node, const CompiledPolicy* cei
                   ceiling != nullptr ? "within: " + ceiling->label() : "within: company-baseline/1");
   if (ceiling == nullptr)
     return refuse("this policy has to stay within another, and none is set",
-                  "within: FILE in the appliance's configuration, or --within FILE, with the file of that policy");
+                  "within: FILE in the appliance's configuration, or --ceiling FILE, with the file of that policy");
   if (label->name != ceiling->name() || label->version != ceiling->version())
     return refuse("this policy has to stay within " + quoted(node.text) + ", and " + ceiling->label() + " is set", "within: " + ceiling->label());
   return label;
