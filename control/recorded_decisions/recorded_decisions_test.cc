@@ -101,6 +101,15 @@ TEST(Refusals, TheMostFrequentComeFirstWithTheirRule) {
   EXPECT_EQ(out.total, 15u);
 }
 
+// A rule of method and path alone would void what the policy says of queries and bodies.
+TEST(Refusals, OfferNoRuleAgainstTheTermsOfOthers) {
+  auto out = most_refused({refused("GET http://a.test/x", 2, ReasonCode::kQueryNotAllowed),
+                           refused("POST http://a.test/x", 1, ReasonCode::kContentTypeNotAllowed)});
+  ASSERT_EQ(out.most.size(), 2u);
+  EXPECT_EQ(out.most[0].rule, "");
+  EXPECT_EQ(out.most[1].rule, "");
+}
+
 TEST(Refusals, AreBounded) {
   std::vector<Recorded> log;
   for (int i = 0; i < 500; ++i) log.push_back(refused("tls://h" + std::to_string(i) + ".test", 1));

@@ -44,7 +44,10 @@ Refusals most_refused(const std::vector<review::Recorded>& log, std::size_t kept
     bool no_rule_helps = reason == policy::ReasonCode::kDeniedByRule || reason == policy::ReasonCode::kFloor ||
                          reason == policy::ReasonCode::kNotWithinCeiling ||
                          reason == policy::ReasonCode::kMethodOverride || reason == policy::ReasonCode::kPathAmbiguous;
-    if (no_rule_helps) continue;
+    // The log has neither query nor type: a rule without them would void what the policy says of both.
+    bool needs_more =
+        reason == policy::ReasonCode::kQueryNotAllowed || reason == policy::ReasonCode::kContentTypeNotAllowed;
+    if (no_rule_helps || needs_more) continue;
     const Group& group = groups.at({refusal.what, *reason});
     if (auto line = review::rule_for(group.first->inquiry)) refusal.rule = *line;
     if (group.first->inquiry.kind == review::Inquiry::Kind::kName) refusal.what = "lookup " + refusal.what;

@@ -8,7 +8,8 @@
 namespace sallyport::proxy {
 namespace {
 
-// Only what no rule allowed is changed by one more rule.
+// Only what no rule allowed is changed by one more rule. What was denied for its query or body is not: a rule that says
+// nothing of them would void what others say, and explain has the policy.
 bool one_rule_helps(policy::ReasonCode reason) {
   using enum policy::ReasonCode;
   switch (reason) {
@@ -18,8 +19,6 @@ bool one_rule_helps(policy::ReasonCode reason) {
     case kLiteralNotAllowed:
     case kMethodNotAllowed:
     case kPathNotAllowed:
-    case kQueryNotAllowed:
-    case kContentTypeNotAllowed:
     case kTunnelOnly:
       return true;
     default:
