@@ -43,9 +43,8 @@ TEST(DenialEntry, KnowsTheRuleThatWouldAllowIt) {
   EXPECT_EQ(request.rule(), "- allow: GET http://denied.test/x");
   EXPECT_EQ((DenialEntry{"", ReasonCode::kNoRule, {}, {}, 1, target, 8443}.rule()), "- allow: tls://denied.test:8443");
   EXPECT_EQ((DenialEntry{"", ReasonCode::kNoRule, {}, {}, 1, target}.rule()), "- allow: tls://denied.test");
-  for (auto reason :
-       {ReasonCode::kDeniedByRule, ReasonCode::kFloor, ReasonCode::kBudgetUpload, ReasonCode::kNotWithinCeiling,
-        ReasonCode::kQueryNotAllowed, ReasonCode::kContentTypeNotAllowed})
+  for (auto reason : {ReasonCode::kDeniedByRule, ReasonCode::kFloor, ReasonCode::kBudgetUpload,
+                      ReasonCode::kNotWithinCeiling, ReasonCode::kQueryNotAllowed, ReasonCode::kContentTypeNotAllowed})
     EXPECT_EQ((DenialEntry{"", reason, {}, {}, 1, target, 80, "GET", "/x"}.rule()), "");
   EXPECT_EQ((DenialEntry{"", ReasonCode::kNoRule, {}, {}, 1, target, 80, "G\x1b", "/\x1b"}.rule()), "");
   EXPECT_EQ(entry("x", "d").rule(), "");
