@@ -1,8 +1,9 @@
 // diff: what a second policy allows that the first does not, and the other way round. Of what is allowed, not of texts.
 //
 // Sound in one direction: where it finds nothing wider and nothing undecided, no name, connection or request whatever
-// is allowed by `b` and denied by `a`, and none may use more. Every difference that it tells has a witness, which both
-// policies were asked about. What it cannot decide it says, and that counts as wider. Pure; borrows from both policies.
+// is allowed by `b` and denied by `a`, and none may use more. Every difference in what is allowed has a witness, which
+// both policies were asked about; narrower limits are also told without one. What it cannot decide it says, and that
+// counts as wider. Pure; borrows from both policies.
 #pragma once
 
 #include <optional>
