@@ -90,12 +90,6 @@ Awaitable<Result<void>> SocketStream::write_all(std::string_view first, std::str
   second.remove_prefix(sent - of_first);
   std::array<boost::asio::const_buffer, 2> parts{boost::asio::buffer(first.data(), first.size()),
                                                  boost::asio::buffer(second.data(), second.size())};
-  if (second.empty()) {
-    auto writing = boost::asio::async_write(socket_, parts[0], kAwait);
-    auto [code, count] = co_await std::move(writing);
-    if (code) co_return fail(from_code("write", code));
-    co_return success();
-  }
   auto writing = boost::asio::async_write(socket_, parts, kAwait);
   auto [code, count] = co_await std::move(writing);
   if (code) co_return fail(from_code("write", code));
@@ -142,17 +136,8 @@ Result<Endpoint> SocketStream::peer_endpoint() const {
   return from_socket_address(address);
 }
 
-std::size_t SocketStream::arrived() const noexcept {
-  error_code code;
-  auto count = socket_.available(code);
-  return code ? 0 : count;
-}
-
 bool SocketStream::idle_and_open() const noexcept {
-  if (!socket_.is_open()) return false;
-  char byte = 0;
-  ssize_t got = recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+  return socket_.is_open() && look().blocked();
 }
 
 Transfer SocketStream::receive_now(std::span<char> buffer) noexcept {
@@ -163,7 +148,7 @@ Transfer SocketStream::send_now(std::string_view bytes) noexcept {
   return attempt([&] { return ::send(socket_.native_handle(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL); });
 }
 
-Transfer SocketStream::look() noexcept {
+Transfer SocketStream::look() const noexcept {
   char byte = 0;
   return attempt([&] { return ::recv(socket_.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT); });
 }

@@ -34,15 +34,13 @@ class SocketStream final : public Stream {
   Result<Endpoint> peer_endpoint() const;
   // A connection kept idle is fit for another request only if nothing, not even an end, has arrived.
   bool idle_and_open() const noexcept;
-  // Bytes that have arrived and can be read at once.
-  std::size_t arrived() const noexcept;
   int fd() noexcept { return socket_.native_handle(); }
 
   // For relays, which try before they wait. The first three never wait.
   Transfer receive_now(std::span<char> buffer) noexcept;
   Transfer send_now(std::string_view bytes) noexcept;
   // Whether a read would find bytes (kMoved), the end or nothing; takes nothing.
-  Transfer look() noexcept;
+  Transfer look() const noexcept;
   // True once the connection has broken, also while nobody reads or writes it, and until somebody was told so; not after an orderly end.
   // And: once all that was written, with the end of the stream if shut down, has been acknowledged. Of sockets other than TCP: false,
   // and true.

@@ -78,10 +78,8 @@ Awaitable<bool> Exchange::prepare_retry() {
 
 // Before anything goes upstream: what may wait for the client or for the ledger.
 Awaitable<bool> Exchange::prepare() {
-  if (form_ != FormBody::kNo) {
-    auto checking = check_form();
-    if (!co_await std::move(checking)) co_return false;
-  }
+  auto checking = check_form();
+  if (!co_await std::move(checking)) co_return false;
   auto reserving = reserve_upload();
   co_return co_await std::move(reserving);
 }

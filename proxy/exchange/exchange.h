@@ -35,8 +35,9 @@ class Exchange {
   // Largest form that is read for its keys before it goes on.
   static constexpr std::size_t kMaxForm = 64 * 1024;
 
-  // `verdict` is an allowing one and outlives the exchange. `head` is read here and not later. `target` is the canonical origin-form. `decision_id`: what
-  // the audit log has it under. `buffers` outlive the exchange; nobody else uses them meanwhile.
+  // `verdict` is an allowing one; it and the policy that it borrows from outlive the exchange. `head` is read here and not later.
+  // `target` is the canonical origin-form. `decision_id`: what the audit log has it under. `buffers` outlive the exchange; nobody else
+  // uses them meanwhile.
   Exchange(ClientConnection& client, const policy::HttpVerdict& verdict, const http::RequestHead& head,
            const policy::CanonicalTarget& target, std::string decision_id, ExchangeBuffers& buffers);
 
@@ -99,7 +100,6 @@ class Exchange {
 
   ClientConnection& client_;
   Task& task_;
-  std::shared_ptr<const policy::CompiledPolicy> policy_;  // keeps the rule's id alive
   const policy::ApprovedDestination& destination_;
   LimitSet limits_;
   Clock::time_point started_ = Clock::now();

@@ -8,14 +8,13 @@ using policy::ReasonCode;
 
 Exchange::Exchange(ClientConnection& client, const policy::HttpVerdict& verdict, const http::RequestHead& head,
                    const policy::CanonicalTarget& target, std::string decision_id, ExchangeBuffers& buffers)
-    : client_(client), task_(client.task()), policy_(client.task().policy_snapshot()), destination_(*verdict.destination),
+    : client_(client), task_(client.task()), destination_(*verdict.destination),
       limits_(client.task().limits(destination_.rule())), method_(buffers.method), target_(buffers.target),
       decision_id_(buffers.decision_id), client_minor_(head.minor), client_keep_alive_(head.keep_alive), request_body_(head.body),
       had_body_(head.body.has_body()), request_text_(buffers.request), body_ended_(client.task().services().executor),
       response_(buffers.response), out_(buffers.answer) {
   method_ = head.method;
-  target_ = target.path.text();
-  if (target.has_query) target_.append("?").append(target.query);
+  target_ = target.wire();
   decision_id_ = std::move(decision_id);
   request_text_.clear();
   out_.clear();
