@@ -64,10 +64,10 @@ Awaitable<Result<std::unique_ptr<SocketStream>>> connect(async::DeadlineWheel& w
   wheel.arm(timeout, deadline);
   AbortWithScope abort(*stream);
   scope.enlist(abort);
-  auto waiting = stream->wait_writable();
-  auto waited = co_await std::move(waiting);
+  auto waiting = stream->writable();
+  auto [failed] = co_await std::move(waiting);
   if (scope.closing()) co_return fail(ErrorKind::kDisconnected, "connect: the task has ended");
-  if (!waited) co_return fail(ErrorKind::kTimedOut, "connect: the deadline passed");
+  if (failed) co_return fail(ErrorKind::kTimedOut, "connect: the deadline passed");
   wheel.disarm(timeout);
 
   BOOST_OUTCOME_CO_TRY(connect_error(*stream));

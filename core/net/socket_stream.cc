@@ -53,20 +53,6 @@ Awaitable<Result<std::size_t>> SocketStream::read_some(std::span<char> buffer) {
   co_return count;
 }
 
-Awaitable<Result<void>> SocketStream::wait_readable() {
-  auto waiting = socket_.async_wait(Socket::wait_read, kAwait);
-  auto [code] = co_await std::move(waiting);
-  if (code) co_return fail(from_code("wait for data", code));
-  co_return success();
-}
-
-Awaitable<Result<void>> SocketStream::wait_writable() {
-  auto waiting = socket_.async_wait(Socket::wait_write, kAwait);
-  auto [code] = co_await std::move(waiting);
-  if (code) co_return fail(from_code("wait to write", code));
-  co_return success();
-}
-
 // As much as goes at once. Nothing (an error too) counts as not at all: the waiting write that follows says what is wrong.
 std::size_t SocketStream::write_now(std::string_view first, std::string_view second) noexcept {
   if (second.empty()) {

@@ -19,8 +19,6 @@ class SocketStream final : public Stream {
   ~SocketStream() override = default;
 
   Awaitable<Result<std::size_t>> read_some(std::span<char> buffer) override;
-  Awaitable<Result<void>> wait_readable() override;
-  Awaitable<Result<void>> wait_writable();
   // Forgets an interest in writability, which otherwise wakes the loop for each acknowledgement ever after. Nobody may be waiting.
   Result<void> watch_anew();
   Awaitable<Result<void>> write_all(std::string_view first, std::string_view second = {}) override;
@@ -46,7 +44,8 @@ class SocketStream final : public Stream {
   // and true.
   bool is_dead() noexcept;
   bool is_delivered() noexcept;
-  // As wait_readable and wait_writable, without a coroutine of their own: a tunnel waits long, and there are many.
+  // Complete when a read, a write would not wait; an error says that there is nothing more to wait for. Without a coroutine of their own:
+  // a tunnel waits long, and there are many.
   using Readiness = Awaitable<std::tuple<boost::system::error_code>>;
   Readiness readable() { return socket_.async_wait(Socket::wait_read, kAwait); }
   Readiness writable() { return socket_.async_wait(Socket::wait_write, kAwait); }

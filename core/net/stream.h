@@ -27,8 +27,6 @@ class Stream {
 
   // Reads at least one byte; 0 is the peer's end of stream. kDisconnected on reset or abort.
   virtual Awaitable<Result<std::size_t>> read_some(std::span<char> buffer) = 0;
-  // Completes when read_some would not wait; no buffer is held meanwhile.
-  virtual Awaitable<Result<void>> wait_readable() = 0;
   // Writes all of `first`, then all of `second`, if possible in one system call.
   virtual Awaitable<Result<void>> write_all(std::string_view first, std::string_view second = {}) = 0;
   // Ends the sending side; reading goes on.

@@ -11,11 +11,6 @@ using policy::ReasonCode;
 
 constexpr std::string_view kEstablished = "HTTP/1.1 200 Connection Established\r\n\r\n";
 
-policy::Target target_of(const http::Authority& authority) {
-  if (const IpAddress* address = authority.address()) return *address;
-  return *authority.name();
-}
-
 struct ConnectRequest {
   policy::Target target;
   Port port;

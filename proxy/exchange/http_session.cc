@@ -15,11 +15,6 @@ using policy::ReasonCode;
 constexpr Port kHttpPort = Port::of(80);
 constexpr auto kAnswerTime = std::chrono::seconds(5);  // to take the answer that ends a connection
 
-policy::Target target_of(const http::Authority& authority) {
-  if (const IpAddress* address = authority.address()) return *address;
-  return *authority.name();
-}
-
 bool asks_for_websocket(const http::Fields& fields) {
   for (auto field : fields)
     if (field.id == http::FieldId::kUpgrade && contains_ignoring_case(field.value, "websocket")) return true;
@@ -27,6 +22,11 @@ bool asks_for_websocket(const http::Fields& fields) {
 }
 
 }  // namespace
+
+policy::Target target_of(const http::Authority& authority) {
+  if (const IpAddress* address = authority.address()) return *address;
+  return *authority.name();
+}
 
 Decision HttpSession::decision(ReasonCode reason) const {
   Decision d;

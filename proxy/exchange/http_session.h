@@ -16,6 +16,9 @@ struct Origin {
   Port port;
 };
 
+// Whom an authority names.
+policy::Target target_of(const http::Authority& authority);
+
 class HttpSession {
  public:
   // Without an origin it is the explicit proxy: absolute-form requests, and CONNECT as the first.
